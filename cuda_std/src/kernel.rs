@@ -84,7 +84,9 @@ by_value!(
     f32,
     f64,
     half::f16,
-    half::bf16
+    half::bf16,
+    float8::F8E4M3,
+    float8::F8E5M2
 );
 
 // SAFETY: an array of plain values is plain.

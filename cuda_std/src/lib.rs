@@ -72,6 +72,8 @@ use cpu::imp;
 use nvptx as imp;
 
 pub use float::{FloatExt, GpuFloat};
+pub use float8;
+pub use float8::{F8E4M3, F8E5M2};
 #[cfg(feature = "glam")]
 pub use glam;
 pub use half;

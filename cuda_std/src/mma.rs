@@ -36,14 +36,15 @@
 //! executor does the same, to the bit. Compute capabilities 8.0 and 8.9 have 24 bits and add two halves of 8 products after
 //! each other, and before 8.0 each product is a fused multiply-add in the order of k: there the last bits can differ.
 //!
-//! Products of `i8` have sums in `i32`, exact, which wrap around: the same everywhere.
+//! Products of `i8` have sums in `i32`, exact, which wrap around: the same everywhere. Those of `F8E4M3` and `F8E5M2` are made
+//! of products of `f16`, which has all their numbers.
 //!
 //! **Instructions.** In `f64` m8n8k4 is one from compute capability 8.0 on, and the others from 9.0 on. Otherwise a product is
 //! made of m8n8k4, and that one, before 8.0, of shuffles and fused multiply-adds. In `f16` and `bf16` m16n8k16 is one from 8.0
 //! on, and before made of shuffles and fused multiply-adds. In `i8` m16n8k32 is one from 8.0 on, and before four of m8n8k16.
 //!
 //! Fragments of 16-bit elements are [`Pair`]s of a register each: pair `i` has the elements `2 * i` and `2 * i + 1`. Those of
-//! `i8` are [`Quad`]s: quad `i` has the elements `4 * i` to `4 * i + 3`. [`ldmatrix_x4`] loads both from shared memory.
+//! 8 bits are [`Quad`]s: quad `i` has the elements `4 * i` to `4 * i + 3`. [`ldmatrix_x4`] loads both from shared memory.
 //!
 //! LLVM does not move these instructions across branches, but does not know that the warp's lanes execute them together: it may
 //! copy one into both arms of a branch that follows an equal one. Where a lane's index decides branches on both sides of a
@@ -51,6 +52,7 @@
 
 use core::marker::PhantomData;
 
+use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 
 use crate::{Plain, imp, imp::Place, view::Shared};
@@ -179,13 +181,19 @@ mod sealed {
 
     pub trait Packed {}
 
+    /// An element of 8 bits.
+    pub trait Byte: Copy {
+        fn byte(self) -> u8;
+        fn of_byte(byte: u8) -> Self;
+    }
+
     /// A register of a fragment.
     pub trait Register: Copy {
         fn of_bits(bits: u32) -> Self;
     }
 }
 
-/// An element type of which a register has several: `f16`, `bf16` or `i8`.
+/// An element type of which a register has several: `f16`, `bf16`, `i8`, `F8E4M3` or `F8E5M2`.
 pub trait Packed: Plain + sealed::Packed {
     /// A register of a fragment: a [`Pair`] or a [`Quad`].
     type Register: sealed::Register;
@@ -279,46 +287,80 @@ impl<T: Half> sealed::Register for Pair<T> {
     }
 }
 
-/// Four elements of `i8` of a fragment in one register, the first one in the low bits.
+/// An element type of 8 bits: `i8`, `F8E4M3` or `F8E5M2`.
+pub trait Byte: Packed<Register = Quad<Self>> + sealed::Byte {}
+
+macro_rules! bytes {
+    ($($ty:ident: $to:expr, $of:expr;)*) => { $(
+        impl sealed::Byte for $ty {
+            #[inline(always)]
+            fn byte(self) -> u8 {
+                $to(self)
+            }
+
+            #[inline(always)]
+            fn of_byte(byte: u8) -> Self {
+                $of(byte)
+            }
+        }
+        impl sealed::Packed for $ty {}
+        impl Packed for $ty {
+            type Register = Quad<Self>;
+        }
+        impl Byte for $ty {}
+    )* };
+}
+bytes! {
+    i8: i8::cast_unsigned, u8::cast_signed;
+    F8E4M3: |number: Self| number.to_bits(), Self::from_bits;
+    F8E5M2: |number: Self| number.to_bits(), Self::from_bits;
+}
+
+/// Four elements of 8 bits of a fragment in one register, the first one in the low bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct Quad(u32);
+pub struct Quad<T> {
+    bits: u32,
+    marker: PhantomData<T>,
+}
 
-impl Quad {
-    /// Four zeros.
-    pub const ZERO: Self = Self(0);
+impl<T: Byte> Quad<T> {
+    /// Four elements whose bits are all 0.
+    pub const ZERO: Self = Self::of_bits(0);
 
     /// Makes a quad of four elements.
     #[inline(always)]
-    pub const fn new([a, b, c, d]: [i8; 4]) -> Self {
-        Self(u32::from_le_bytes([a as u8, b as u8, c as u8, d as u8]))
+    pub fn new(elements: [T; 4]) -> Self {
+        Self::of_bits(u32::from_le_bytes(elements.map(T::byte)))
     }
 
     /// Returns the four elements.
     #[inline(always)]
-    pub const fn values(self) -> [i8; 4] {
-        let [a, b, c, d] = self.0.to_le_bytes();
-        [a as i8, b as i8, c as i8, d as i8]
+    pub fn values(self) -> [T; 4] {
+        self.bits.to_le_bytes().map(T::of_byte)
     }
 
     /// Returns the register.
     #[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]
     #[inline(always)]
     pub(crate) const fn bits(self) -> u32 {
-        self.0
+        self.bits
+    }
+
+    #[inline(always)]
+    pub(crate) const fn of_bits(bits: u32) -> Self {
+        Self {
+            bits,
+            marker: PhantomData,
+        }
     }
 }
 
-impl sealed::Register for Quad {
+impl<T: Byte> sealed::Register for Quad<T> {
     #[inline(always)]
     fn of_bits(bits: u32) -> Self {
-        Self(bits)
+        Self::of_bits(bits)
     }
-}
-
-impl sealed::Packed for i8 {}
-impl Packed for i8 {
-    type Register = Quad;
 }
 
 /// The shape of [`m16n8k16_f16`] and [`m16n8k16_bf16`].
@@ -342,7 +384,7 @@ products_of_halves! {
     m16n8k16_bf16: bf16;
 }
 
-/// The shape of [`m16n8k32_i8`].
+/// The shape of [`m16n8k32_i8`], [`m16n8k32_e4m3`] and [`m16n8k32_e5m2`].
 pub const M16N8K32_I8: Shape = Shape::new(16, 32, 4);
 
 /// Returns `A * B + C` of `i8` in `i32`, of 16 x 32 and 32 x 8 elements, whose layouts are those of [`M16N8K32_I8`]. Sums wrap
@@ -351,15 +393,74 @@ pub const M16N8K32_I8: Shape = Shape::new(16, 32, 4);
 /// See the [module](self) for the layouts, and the lanes that must take part.
 #[inline(always)]
 #[track_caller]
-pub fn m16n8k32_i8(a: [Quad; 4], b: [Quad; 2], c: [i32; 4]) -> [i32; 4] {
+pub fn m16n8k32_i8(a: [Quad<i8>; 4], b: [Quad<i8>; 2], c: [i32; 4]) -> [i32; 4] {
     imp::mma::m16n8k32_i8(a, b, c, Place::here())
 }
 
+macro_rules! products_of_eight_bits {
+    ($($name:ident: $ty:ident, $widened:ident;)*) => { $(
+        #[doc = concat!("Returns `A * B + C` of `", stringify!($ty), "` in `f32`, of 16 x 32 and 32 x 8 elements, whose")]
+        /// layouts are those of [`M16N8K32_I8`].
+        ///
+        /// The elements become `f16`, which has all of them, and are multiplied by two [`m16n8k16_f16`]: first those of the
+        /// lower half of k. So the sums are more exact than those of [`wgmma`](crate::wgmma), and take twice as long.
+        ///
+        /// See the [module](self) for the layouts, the order of additions, and the lanes that must take part.
+        #[inline(always)]
+        #[track_caller]
+        pub fn $name(
+            [a0, a1, a2, a3]: [Quad<$ty>; 4],
+            [b0, b1]: [Quad<$ty>; 2],
+            c: [f32; 4],
+        ) -> [f32; 4] {
+            // The low and the high pair of a quad are adjacent along k. It does not matter which products are added first, as
+            // long as both factors have the same place.
+            let half = |upper: Quad<$ty>, lower: Quad<$ty>, b: Quad<$ty>, c: [f32; 4]| {
+                let ([u0, u1], [l0, l1], b) = ($widened(upper), $widened(lower), $widened(b));
+                m16n8k16_f16([u0, l0, u1, l1], b, c)
+            };
+            half(a2, a3, b1, half(a0, a1, b0, c))
+        }
+    )* };
+}
+products_of_eight_bits! {
+    m16n8k32_e4m3: F8E4M3, widened_e4m3;
+    m16n8k32_e5m2: F8E5M2, widened_e5m2;
+}
+
+/// Returns a register's bytes 0 and 1, and 2 and 3, each as the high byte of 16 bits.
+#[inline(always)]
+const fn spread(bytes: u32) -> [u32; 2] {
+    [
+        (bytes & 0xFF) << 8 | (bytes & 0xFF00) << 16,
+        ((bytes >> 16) & 0xFF) << 8 | (bytes & 0xFF00_0000),
+    ]
+}
+
+/// Returns the same numbers as pairs of `f16`. Both formats have the same exponents.
+#[inline(always)]
+fn widened_e5m2(quad: Quad<F8E5M2>) -> [Pair<f16>; 2] {
+    spread(quad.bits()).map(Pair::of_bits)
+}
+
+/// Returns the same numbers as pairs of `f16`.
+#[inline(always)]
+fn widened_e4m3(quad: Quad<F8E4M3>) -> [Pair<f16>; 2] {
+    spread(quad.bits()).map(|bytes| {
+        let magnitude = (bytes & 0x7F00_7F00) >> 1;
+        // The exponents of `f16` are 8 greater.
+        let scaled = imp::mma::times_256(Pair::of_bits(magnitude));
+        // All ones are NaN: one more sets the bit above, which becomes the exponent's five bits.
+        let nan = ((magnitude + 0x0080_0080) & 0x4000_4000) >> 4;
+        Pair::of_bits(scaled.bits() | (nan * 0x1F) | (bytes & 0x8000_8000))
+    })
+}
+
 /// Loads four matrices of 8 rows of 16 bytes from shared memory as a part of fragments (`ldmatrix.x4`): a row has 8 elements of
-/// 16 bits, or 16 of `i8`.
+/// 16 bits, or 16 of 8 bits.
 ///
 /// Lane `l` gives row `l % 8` of matrix `l / 8`: the elements from `i` on, at a multiple of 16 bytes. The lane gets, in
-/// register `j`, elements of row `l / 4` of matrix `j`: those of columns `2 * (l % 4)` and the next, or of `i8` `4 * (l % 4)`
+/// register `j`, elements of row `l / 4` of matrix `j`: those of columns `2 * (l % 4)` and the next, or of 8 bits `4 * (l % 4)`
 /// and the next three. So four matrices of A by rows, the upper left, lower left, upper right and lower right one, are a
 /// fragment of A.
 ///

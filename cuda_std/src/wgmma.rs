@@ -11,6 +11,7 @@
 //! | `f16`, `bf16` | 64 | `f32` | along k or across |
 //! | `f32`, as TF32 | 32 | `f32` | along k |
 //! | `i8` | 128 | `i32`, exact, which wrap around | along k |
+//! | `F8E4M3`, `F8E5M2` | 128 | `f32`, of which 13 bits of the fraction are kept | along k |
 //!
 //! The products run by themselves while the threads go on:
 //!
@@ -52,10 +53,15 @@
 //! [`m16n8k16_f16`](crate::mma::m16n8k16_f16) are added on compute capability 9.0: so the bits are the same. Of elements of
 //! `f32` it takes 8 at a time. The CPU executor has the same bits too. Sums of products of `i8` do not depend on the order.
 //!
+//! **Eight bits.** Each sum takes 32 products of `F8E4M3` or `F8E5M2` at a time. It and they are truncated to 13 bits below the
+//! largest, and then the sum to 13 bits of a fraction. So sums of many should be added by the threads, with rounding: a few
+//! hundred products at a time in sums that begin with 0.
+//!
 //! Build a module for `sm_90a`: for other architectures this module does not exist. The CPU executor reads the tiles when the
 //! products are waited for; under a pseudo-random order some are read at once. The check `race` reports a tile that is written
 //! before the wait, and a tile that was written without a proxy fence.
 
+use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 
 use crate::{Plain, imp, imp::Place, view::Shared};
@@ -81,9 +87,11 @@ pub enum Format {
     Bf16,
     Tf32,
     I8,
+    E4m3,
+    E5m2,
 }
 
-/// An element type of tiles: `f16`, `bf16`, `f32` or `i8`.
+/// An element type of tiles: `f16`, `bf16`, `f32`, `i8`, `F8E4M3` or `F8E5M2`.
 ///
 /// Of an `f32` the tensor cores read the sign, the exponent and the first 10 bits of the fraction (TF32), and ignore the
 /// others. [`TiledMatrix::to_tf32`](crate::tensor_map::TiledMatrix::to_tf32) and [`round_to_tf32`] round elements before.
@@ -111,6 +119,8 @@ factors! {
     bf16: Bf16, f32;
     f32: Tf32, f32;
     i8: I8, i32;
+    F8E4M3: E4m3, f32;
+    F8E5M2: E5m2, f32;
 }
 
 /// Returns the nearest number with 10 bits of a fraction (TF32), ties to even. Numbers beyond the largest become infinite, and
@@ -191,8 +201,8 @@ pub const fn place_of_a(thread: usize, i: usize) -> (usize, usize) {
 /// A tile of A or B in shared memory, as [tensor maps](crate::tensor_map) with the swizzle of 128 bytes write it.
 ///
 /// If `ALONG_K` is true, a line of 128 bytes has the elements of a row of A (a column of B) along k. Otherwise the tile is made
-/// of panels of 64 rows of A (columns of B), one behind the other, and a line of a panel has its 64 elements at one k. Tiles of
-/// `f32` and `i8` have lines along k.
+/// of panels of 64 rows of A (columns of B), one behind the other, and a line of a panel has its 64 elements at one k. Tiles
+/// of other elements than those of 16 bits have lines along k.
 ///
 /// So 64 rows of A (columns of B) take [`PANEL`](Factor::PANEL) elements in both cases. A tile starts at a multiple of 1024
 /// bytes.
@@ -209,7 +219,7 @@ impl<T: Factor, const ALONG_K: bool> Tile<T, ALONG_K> {
         const {
             assert!(
                 ALONG_K || size_of::<T>() == 2,
-                "lines of f32 and i8 lie along k"
+                "lines of elements of other sizes than 16 bits lie along k"
             )
         };
         Self { view, i }
@@ -265,10 +275,31 @@ impl<'a, S: Sums> Products<'a, S> {
         a: Tile<T, A_ALONG_K>,
         b: Tile<T, B_ALONG_K>,
     ) {
+        self.multiply::<T, A_ALONG_K, B_ALONG_K, true>(a, b);
+    }
+
+    /// Starts to replace the sums by such a product, whatever they are: so they need not be made 0 before.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set<T: Factor<Sum = S::Element>, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+        &mut self,
+        a: Tile<T, A_ALONG_K>,
+        b: Tile<T, B_ALONG_K>,
+    ) {
+        self.multiply::<T, A_ALONG_K, B_ALONG_K, false>(a, b);
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn multiply<T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool, const ADDS: bool>(
+        &mut self,
+        a: Tile<T, A_ALONG_K>,
+        b: Tile<T, B_ALONG_K>,
+    ) {
         let (a, b) = (a.operand(64), b.operand(S::COLUMNS));
         let place = Place::here();
         // SAFETY: the tiles are in shared memory, and the borrow lasts until the products have been waited for.
-        unsafe { imp::wgmma::add::<S, T, A_ALONG_K, B_ALONG_K>(self.sums, a, b, place) }
+        unsafe { imp::wgmma::multiply::<S, T, A_ALONG_K, B_ALONG_K, ADDS>(self.sums, a, b, place) }
     }
 
     /// Ends the group of products, which are in flight from now on.

@@ -393,9 +393,9 @@ fn quads_have_the_first_element_in_the_low_bits() {
     let elements = [1, -2, i8::MIN, i8::MAX];
     let quad = Quad::new(elements);
     assert_eq!(quad.values(), elements);
-    assert_eq!(Quad::ZERO.values(), [0; 4]);
+    assert_eq!(Quad::<i8>::ZERO.values(), [0; 4]);
     // SAFETY: a quad is a word of 32 bits.
-    let bits = unsafe { core::mem::transmute::<Quad, u32>(quad) };
+    let bits = unsafe { core::mem::transmute::<Quad<i8>, u32>(quad) };
     assert_eq!(bits, 0x7F80_FE01);
 }
 

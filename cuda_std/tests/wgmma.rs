@@ -7,8 +7,10 @@ use common::{
     Args, ORDERS, block, fault, waiting,
     warpgroups::{Matrix, options, store_sums},
 };
+use std::cell::Cell;
+
 use cuda_std::{
-    bf16, bulk,
+    F8E4M3, F8E5M2, bf16, bulk,
     cpu::{AccessKind, Checks, Fault, FaultKind, LaunchError, Options, Order},
     kernel::Kernel,
     mbarrier::{self, Mbarrier},
@@ -381,14 +383,24 @@ fn the_example_multiplies() {
     }
 }
 
-/// The length of the products of `i8` along k: two tiles.
-const K_OF_I8: usize = 2 * <i8 as Factor>::DEPTH;
+/// The length of the products of elements of 8 bits along k: two tiles.
+const K_OF_BYTES: usize = 2 * <i8 as Factor>::DEPTH;
 
-/// Adds a product of `i8` to C. Both matrices have lines along k.
-#[kernel(instances(n64: ([i32; 32]), n128: ([i32; 64]), n256: ([i32; 128])))]
-pub unsafe fn product_of_i8<S: Sums<Element = i32>>(a: TensorMap, b: TensorMap, c: GlobalMut<i32>) {
-    const PANEL: usize = <i8 as Factor>::PANEL;
-    let tiles = shared![i8; 5 * PANEL + 1024].skip_to_multiple(1024);
+/// Adds a product of elements of 8 bits to C, or replaces C by it. Both matrices have lines along k.
+#[kernel(instances(
+    i8_64: (i8, [i32; 32]), i8_128: (i8, [i32; 64]), i8_256: (i8, [i32; 128]),
+    e4m3_64: (F8E4M3, [f32; 32]), e4m3_256: (F8E4M3, [f32; 128]), e5m2_128: (F8E5M2, [f32; 64])
+))]
+pub unsafe fn product_of_bytes<T: Factor, S: Sums<Element = T::Sum>>(
+    a: TensorMap,
+    b: TensorMap,
+    c: GlobalMut<T::Sum>,
+    replaces: u32,
+) {
+    let panel = T::PANEL;
+    let tiles = shared![u8; 5 * <i8 as Factor>::PANEL + 1024].skip_to_multiple(1024);
+    // SAFETY: elements of 8 bits need no alignment, and any bits are one.
+    let tiles = unsafe { tiles.cast::<T>() };
     let come = Mbarrier::new(shared![u64; 1], 0);
     let t = thread::thread_idx_x() as usize;
     if t == 0 {
@@ -401,56 +413,93 @@ pub unsafe fn product_of_i8<S: Sums<Element = i32>>(a: TensorMap, b: TensorMap, 
         let (row, column) = wgmma::place(t, i);
         *sum = c.get(row * S::COLUMNS + column);
     }
-    for (step, k) in (0..K_OF_I8).step_by(<i8 as Factor>::DEPTH).enumerate() {
+    for (step, k) in (0..K_OF_BYTES).step_by(T::DEPTH).enumerate() {
         let k = k as i32;
         if t == 0 {
-            come.arrive_expect_tx(((1 + S::COLUMNS / 64) * PANEL) as u32);
-            tiles.load_tile(0, a, [k, 0], PANEL, come);
-            for panel in 0..S::COLUMNS / 64 {
-                let at = (1 + panel) * PANEL;
-                tiles.load_tile(at, b, [k, 64 * panel as i32], PANEL, come);
+            come.arrive_expect_tx(((1 + S::COLUMNS / 64) * panel) as u32);
+            tiles.load_tile(0, a, [k, 0], panel, come);
+            for i in 0..S::COLUMNS / 64 {
+                tiles.load_tile((1 + i) * panel, b, [k, 64 * i as i32], panel, come);
             }
         }
         come.wait(step as u32 % 2);
         let mut products = wgmma::begin(&mut sums);
-        products.add(
-            Tile::<i8, true>::new(tiles, 0),
-            Tile::<i8, true>::new(tiles, PANEL),
-        );
+        let [of_a, of_b] = [0, panel].map(|at| Tile::<T, true>::new(tiles, at));
+        if replaces == 1 && step == 0 {
+            products.set(of_a, of_b);
+        } else {
+            products.add(of_a, of_b);
+        }
         products.commit().wait();
         thread::sync_threads();
     }
     store_sums(c, t, &sums);
 }
 
+/// Compares sums that begin with `of_c` with what `expected` returns for such a number and the pairs of factors. `of_a` and
+/// `of_b` return elements by their row or column and k.
+fn check_product_of_bytes<T: Factor, S: Sums<Element = T::Sum>>(
+    (order, checks): (Order, Checks),
+    of_a: impl Fn(usize, usize) -> T + Copy,
+    of_b: impl Fn(usize, usize) -> T + Copy,
+    of_c: impl Fn(usize) -> T::Sum,
+    expected: impl Fn(T::Sum, &[(T, T)]) -> T::Sum,
+) where
+    ProductOfBytes<T, S>: Kernel,
+    T::Sum: PartialEq + std::fmt::Debug,
+{
+    let mut a = Matrix::new(64, K_OF_BYTES, of_a);
+    let mut b = Matrix::new(S::COLUMNS, K_OF_BYTES, of_b);
+    for replaces in [false, true] {
+        let mut c: Vec<T::Sum> = (0..64 * S::COLUMNS).map(&of_c).collect();
+        let args = Args::new().map(a.map()).map(b.map()).view(&mut c);
+        args.value(u32::from(replaces))
+            .launch_with::<ProductOfBytes<T, S>>(block(128), options(order, checks))
+            .unwrap();
+        for (i, found) in c.into_iter().enumerate() {
+            let (row, column) = (i / S::COLUMNS, i % S::COLUMNS);
+            let old = if replaces {
+                S::ZERO.as_ref()[0]
+            } else {
+                of_c(i)
+            };
+            let factors: Vec<_> = (0..K_OF_BYTES)
+                .map(|k| (of_a(row, k), of_b(column, k)))
+                .collect();
+            assert_eq!(found, expected(old, &factors), "{i} {order:?} {replaces}");
+        }
+    }
+}
+
+/// Bits without a pattern.
+fn noise(seed: usize, i: usize) -> u8 {
+    ((i + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u8
+}
+
 fn check_product_of_i8<S: Sums<Element = i32>>(order: Order, checks: Checks)
 where
-    ProductOfI8<S>: Kernel,
+    ProductOfBytes<i8, S>: Kernel,
 {
-    // Without a pattern, and the smallest ones in the first row of A and the first column of B.
-    let element = |seed: usize, i: usize| match i < K_OF_I8 {
-        true => i8::MIN,
-        false => ((i + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as i8,
+    // The smallest ones are in the first row of A and the first column of B.
+    let element = |seed: usize, line: usize, k: usize| match line {
+        0 => i8::MIN,
+        _ => noise(seed, line * K_OF_BYTES + k) as i8,
     };
-    let of_a = |row: usize, k: usize| element(1, row * K_OF_I8 + k);
-    let of_b = |column: usize, k: usize| element(2, column * K_OF_I8 + k);
-    let mut a = Matrix::new(64, K_OF_I8, of_a);
-    let mut b = Matrix::new(S::COLUMNS, K_OF_I8, of_b);
-    // Nearly all sums that are not small wrap around.
-    let of_c = |i: usize| [i32::MAX, i32::MIN, 5][i % 3];
-    let mut c: Vec<i32> = (0..64 * S::COLUMNS).map(of_c).collect();
-    let args = Args::new().map(a.map()).map(b.map()).view(&mut c);
-    args.launch_with::<ProductOfI8<S>>(block(128), options(order, checks))
-        .unwrap();
-    let mut wrapped = 0;
-    for (i, found) in c.into_iter().enumerate() {
-        let (row, column) = (i / S::COLUMNS, i % S::COLUMNS);
-        let products = (0..K_OF_I8).map(|k| i64::from(of_a(row, k)) * i64::from(of_b(column, k)));
-        let expected = i64::from(of_c(i)) + products.sum::<i64>();
-        assert_eq!(found, expected as i32, "{i} {order:?}");
-        wrapped += usize::from(i64::from(found) != expected);
-    }
-    assert!(wrapped > 64 * S::COLUMNS / 4, "{wrapped}");
+    let wrapped = Cell::new(0);
+    check_product_of_bytes::<i8, S>(
+        (order, checks),
+        |row, k| element(1, row, k),
+        |column, k| element(2, column, k),
+        // Nearly all sums that are not small wrap around.
+        |i| [i32::MAX, i32::MIN, 5][i % 3],
+        |c, factors| {
+            let products = factors.iter().map(|(a, b)| i64::from(*a) * i64::from(*b));
+            let expected = i64::from(c) + products.sum::<i64>();
+            wrapped.update(|count| count + usize::from(i64::from(expected as i32) != expected));
+            expected as i32
+        },
+    );
+    assert!(wrapped.get() > 64 * S::COLUMNS / 4, "{wrapped:?}");
 }
 
 #[test]
@@ -461,4 +510,51 @@ fn products_of_i8_are_exact_and_wrap_around() {
     check_product_of_i8::<[i32; 32]>(Order::Forward, Checks::NONE);
     check_product_of_i8::<[i32; 64]>(Order::Backward, Checks::NONE);
     check_product_of_i8::<[i32; 128]>(Order::Seeded(2), Checks::NONE);
+}
+
+/// Checks sums of whole numbers, which are exact.
+fn check_product_of_eight_bits<T: Factor<Sum = f32>, S: Sums<Element = f32>>(
+    order: Order,
+    checks: Checks,
+    of: fn(f32) -> T,
+    to: fn(&T) -> f32,
+) where
+    ProductOfBytes<T, S>: Kernel,
+{
+    let element = |seed, line, k| of(f32::from(noise(seed, line * K_OF_BYTES + k) % 17) - 8.0);
+    check_product_of_bytes::<T, S>(
+        (order, checks),
+        |row, k| element(1, row, k),
+        |column, k| element(2, column, k),
+        |i| (i % 5) as f32,
+        |c, factors| factors.iter().fold(c, |sum, (a, b)| sum + to(a) * to(b)),
+    );
+}
+
+#[test]
+fn products_of_numbers_of_eight_bits() {
+    for order in ORDERS {
+        let (of, to) = (F8E4M3::from_f32, F8E4M3::to_f32);
+        check_product_of_eight_bits::<_, [f32; 32]>(order, ALL, of, to);
+    }
+    let (of, to) = (F8E4M3::from_f32, F8E4M3::to_f32);
+    check_product_of_eight_bits::<_, [f32; 128]>(Order::Backward, Checks::NONE, of, to);
+    let (of, to) = (F8E5M2::from_f32, F8E5M2::to_f32);
+    check_product_of_eight_bits::<_, [f32; 64]>(Order::Seeded(2), Checks::NONE, of, to);
+}
+
+/// Beside a large sum 13 bits are left, and a step along k is truncated as the ones before.
+#[test]
+fn sums_of_eight_bits_are_truncated() {
+    check_product_of_bytes::<F8E4M3, [f32; 32]>(
+        (Order::Forward, Checks::NONE),
+        |_, _| F8E4M3::from_f32(1.0),
+        // Those of odd columns are below the last bit.
+        |column, _| F8E4M3::from_f32([0.125, 0.0625][column % 2]),
+        |_| 1024.0,
+        |c, factors| match (c == 0.0, factors[0].1.to_f32()) {
+            (false, 0.0625) => c,
+            (_, factor) => c + 256.0 * factor,
+        },
+    );
 }

@@ -1,5 +1,6 @@
 use std::fmt::Debug;
 
+use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use warpwright::Element;
 
@@ -135,6 +136,8 @@ floats! {
     f64: |value| value, |value: f64| value;
     f16: f16::from_f64, f64::from;
     bf16: bf16::from_f64, f64::from;
+    F8E4M3: F8E4M3::from_f64, |value: F8E4M3| value.to_f64();
+    F8E5M2: F8E5M2::from_f64, |value: F8E5M2| value.to_f64();
 }
 
 /// A type of sums.

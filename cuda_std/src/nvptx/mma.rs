@@ -192,8 +192,8 @@ products_of_halves! {
 #[cfg(target_feature = "sm_80")]
 #[inline(always)]
 pub fn m16n8k32_i8(
-    [a0, a1, a2, a3]: [Quad; 4],
-    [b0, b1]: [Quad; 2],
+    [a0, a1, a2, a3]: [Quad<i8>; 4],
+    [b0, b1]: [Quad<i8>; 2],
     [mut c0, mut c1, mut c2, mut c3]: [i32; 4],
     _: Place,
 ) -> [i32; 4] {
@@ -223,12 +223,12 @@ pub fn m16n8k32_i8(
 #[cfg(not(target_feature = "sm_80"))]
 #[inline(always)]
 pub fn m16n8k32_i8(
-    [a0, a1, a2, a3]: [Quad; 4],
-    [b0, b1]: [Quad; 2],
+    [a0, a1, a2, a3]: [Quad<i8>; 4],
+    [b0, b1]: [Quad<i8>; 2],
     [c0, c1, c2, c3]: [i32; 4],
     _: Place,
 ) -> [i32; 4] {
-    let product = |a: Quad, b: Quad, [mut c0, mut c1]: [i32; 2]| {
+    let product = |a: Quad<i8>, b: Quad<i8>, [mut c0, mut c1]: [i32; 2]| {
         // SAFETY: the kernel promises that all lanes of the warp execute this.
         unsafe {
             core::arch::asm!(
@@ -245,6 +245,23 @@ pub fn m16n8k32_i8(
     let [c0, c1] = product(a2, b1, product(a0, b0, [c0, c1]));
     let [c2, c3] = product(a3, b1, product(a1, b0, [c2, c3]));
     [c0, c1, c2, c3]
+}
+
+/// Returns a pair times 256.
+#[inline(always)]
+pub fn times_256(pair: Pair<f16>) -> Pair<f16> {
+    let scaled;
+    // SAFETY: the instruction only computes.
+    unsafe {
+        core::arch::asm!(
+            "mul.rn.f16x2 {0}, {1}, {2};",
+            out(reg32) scaled,
+            in(reg32) pair.bits(),
+            in(reg32) 0x5C00_5C00_u32,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    Pair::of_bits(scaled)
 }
 
 /// Returns the two nearest elements, the first one in the low bits.

@@ -3,8 +3,8 @@
 use super::{Place, bulk::shared};
 use crate::wgmma::{Factor, Format, Sums};
 
-/// The low half of a tile's descriptor: the start of 16 of k (8 of `f32`, 32 of `i8`), and from bit 16 on the distance between
-/// panels, both in units of 16 bytes. The high half is a constant, so that the threads compute with 32 bits.
+/// The low half of a tile's descriptor: the start of 16 of k (8 of `f32`, 32 of 8 bits), and from bit 16 on the distance
+/// between panels, both in units of 16 bytes. The high half is a constant, so that the threads compute with 32 bits.
 #[derive(Clone, Copy)]
 pub struct Operand(u32);
 
@@ -48,18 +48,24 @@ pub fn commit() {
 /// # Safety
 /// The operands must be of tiles in shared memory, which nothing writes until the products have been waited for.
 #[inline(always)]
-pub unsafe fn add<S: Sums, T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+pub unsafe fn multiply<
+    S: Sums,
+    T: Factor,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+    const ADDS: bool,
+>(
     sums: &mut S,
     Operand(a): Operand,
     Operand(b): Operand,
     _: Place,
 ) {
     // SAFETY: by the contract.
-    unsafe { sums.products::<T, A_ALONG_K, B_ALONG_K>(a, b) }
+    unsafe { sums.products::<T, A_ALONG_K, B_ALONG_K, ADDS>(a, b) }
 }
 
 /// # Safety
-/// As for [`add`], and the registers of A are written before `begin`, and not until the products have been waited for.
+/// As for [`multiply`], and the registers of A are written before `begin`, and not until the products have been waited for.
 #[inline(always)]
 pub unsafe fn add_registers<S: Sums>(sums: &mut S, a: [u32; 16], Operand(b): Operand, _: Place) {
     // SAFETY: by the contract.
@@ -73,11 +79,11 @@ pub fn wait<S: Sums>(sums: &mut S, _: Place) {
 
 /// The sums of a thread as registers of instructions.
 pub trait Registers {
-    /// Starts the four products of a tile of A and one of B.
+    /// Starts the four products of a tile of A and one of B. If `ADDS` is false, the first one replaces the sums.
     ///
     /// # Safety
-    /// As for [`add`].
-    unsafe fn products<T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    /// As for [`multiply`].
+    unsafe fn products<T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool, const ADDS: bool>(
         &mut self,
         a: u32,
         b: u32,
@@ -104,30 +110,35 @@ macro_rules! registers {
     ($sum:ident, $columns:literal, [$first:ident $($d:ident)*]) => {
         impl Registers for [$sum; $columns / 2] {
             #[inline(always)]
-            unsafe fn products<T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+            unsafe fn products<
+                T: Factor,
+                const A_ALONG_K: bool,
+                const B_ALONG_K: bool,
+                const ADDS: bool,
+            >(
                 &mut self,
                 a: u32,
                 b: u32,
             ) {
-                // 16 of k further on: 32 bytes of each line, or 16 lines. In units of 16 bytes. In `f32` 8 of k, in `i8` 32.
+                // 16 of k further on: 32 bytes of each line, or 16 lines. In units of 16 bytes. In `f32` 8 of k, in 8 bits 32.
                 let (step_a, step_b) = const {
                     (if A_ALONG_K { 2 } else { 128 }, if B_ALONG_K { 2 } else { 128 })
                 };
                 macro_rules! product {
-                    ($k:literal, $types:literal, $step:literal, $end:literal) => {{
+                    ($k:literal, $types:literal, $step:literal, $end:literal, $sums:ident, $adds:literal) => {{
                         let [$first $(, $d)*] = self;
                         // SAFETY: by the contract, and the kernel promises that all threads of the warpgroup execute this.
                         unsafe {
                             core::arch::asm!(
                                 concat!(
-                                    "{{ .reg .pred adds; setp.ne.b32 adds, 1, 0; .reg .b64 of_a, of_b; ",
+                                    "{{ .reg .pred adds; setp.ne.b32 adds, ", $adds, ", 0; .reg .b64 of_a, of_b; ",
                                     "mov.b64 of_a, {{{a}, {high}}}; mov.b64 of_b, {{{b}, {high}}}; ",
                                     "wgmma.mma_async.sync.aligned.m64n", $columns, $k, $types, " {{",
                                     "{", stringify!($first), "}" $(, ", {", stringify!($d), "}")*,
                                     "}}, of_a, of_b, adds", $end,
                                 ),
-                                $first = inout(reg32) *$first,
-                                $($d = inout(reg32) *$d,)*
+                                $first = $sums(reg32) *$first,
+                                $($d = $sums(reg32) *$d,)*
                                 a = in(reg32) a + $step * step_a,
                                 b = in(reg32) b + $step * step_b,
                                 high = const HIGH,
@@ -140,19 +151,24 @@ macro_rules! registers {
                 }
                 macro_rules! products {
                     ($k:literal, $types:literal, $end:literal) => {{
-                        product!($k, $types, 0, $end);
-                        product!($k, $types, 1, $end);
-                        product!($k, $types, 2, $end);
-                        product!($k, $types, 3, $end);
+                        match ADDS {
+                            true => product!($k, $types, 0, $end, inout, "1"),
+                            false => product!($k, $types, 0, $end, out, "0"),
+                        }
+                        product!($k, $types, 1, $end, inout, "1");
+                        product!($k, $types, 2, $end, inout, "1");
+                        product!($k, $types, 3, $end, inout, "1");
                     }};
                 }
-                // Lines of TF32 and `i8` lie along k, and their instructions have no operands that say so. Those of `i8` have
-                // no signs of the factors either.
+                // Lines of other elements than those of 16 bits lie along k, and their instructions have no operands that say
+                // so. Those of `i8` have no signs of the factors either.
                 match T::FORMAT {
                     Format::F16 => products!("k16", ".f32.f16.f16", ", 1, 1, {ta}, {tb}; }}"),
                     Format::Bf16 => products!("k16", ".f32.bf16.bf16", ", 1, 1, {ta}, {tb}; }}"),
                     Format::Tf32 => products!("k8", ".f32.tf32.tf32", ", 1, 1; }} // {ta} {tb}"),
                     Format::I8 => products!("k32", ".s32.s8.s8", "; }} // {ta} {tb}"),
+                    Format::E4m3 => products!("k32", ".f32.e4m3.e4m3", ", 1, 1; }} // {ta} {tb}"),
+                    Format::E5m2 => products!("k32", ".f32.e5m2.e5m2", ", 1, 1; }} // {ta} {tb}"),
                 }
             }
 

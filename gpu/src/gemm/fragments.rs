@@ -1,4 +1,4 @@
-//! `best` for `f16`, `bf16` and `i8`: products of fragments on the tensor cores, with sums in `f32` or `i32`.
+//! `best` for elements of 16 and 8 bits: products of fragments on the tensor cores, with sums in `f32` or `i32`.
 //!
 //! ```text
 //! block (tile of C):
@@ -16,13 +16,14 @@
 //! Elements that are adjacent in global memory are adjacent in shared memory, by chunks of 16 bytes. The place of a chunk in
 //! its line is its number XOR some bits of the line's number, so that the 8 rows of a matrix of `ldmatrix`, and the chunks that
 //! 8 lanes copy, lie in different banks. `ldmatrix` transposes matrices of 16-bit elements whose lines are across k. It cannot
-//! transpose those of `i8`, of which threads therefore gather chunks along k, element by element.
+//! transpose those of 8 bits, of which threads therefore gather chunks along k. Numbers of 8 bits become
+//! `f16` in registers.
 //!
 //! Before compute capability 8.0 there are no such instructions for `f16` and `bf16`: there a product of fragments is made of
 //! shuffles and fused multiply-adds, and a copy is a load and a store. So the kernel is the same, but slower.
 
 use cuda_std::{
-    async_copy, bf16, f16,
+    F8E4M3, F8E5M2, async_copy, bf16, f16,
     mma::{self, Pair, Quad},
     prelude::*,
     unrolled,
@@ -39,8 +40,6 @@ use super::{
 
 /// The bytes of a chunk.
 const CHUNK_BYTES: usize = 16;
-/// The most slots of a ring.
-const MOST_STAGES: u32 = 4;
 
 /// Returns the number of blocks of large tiles that must be resident at once, for elements of which so many have 16 bytes.
 ///
@@ -48,10 +47,9 @@ const MOST_STAGES: u32 = 4;
 /// `ptxas` 13.0 then spills half of the sums in the loop.
 const fn resident(chunk: usize) -> u32 {
     let has_room = cfg!(any(not(target_arch = "nvptx64"), target_feature = "sm_80"));
-    if has_room && chunk < CHUNK_BYTES {
-        2
-    } else {
-        1
+    match has_room && chunk < CHUNK_BYTES {
+        true => 2,
+        false => 1,
     }
 }
 
@@ -63,7 +61,7 @@ pub trait Fragments: Element + mma::Packed {
         b: [Self::Register; 2],
         c: [Self::Scale; 4],
     ) -> [Self::Scale; 4];
-    /// Loads four matrices with lines across k, each transposed. There are none of `i8`.
+    /// Loads four matrices with lines across k, each transposed. There are none of 8 bits.
     fn load_transposed(ring: Shared<Self>, at: usize) -> [Self::Register; 4];
 }
 
@@ -90,7 +88,9 @@ macro_rules! fragments {
 fragments! {
     f16: Pair<f16>, f32, m16n8k16_f16, ldmatrix_x4_trans;
     bf16: Pair<bf16>, f32, m16n8k16_bf16, ldmatrix_x4_trans;
-    i8: Quad, i32, m16n8k32_i8, ldmatrix_x4;
+    i8: Quad<i8>, i32, m16n8k32_i8, ldmatrix_x4;
+    F8E4M3: Quad<F8E4M3>, f32, m16n8k32_e4m3, ldmatrix_x4;
+    F8E5M2: Quad<F8E5M2>, f32, m16n8k32_e5m2, ldmatrix_x4;
 }
 impl Half for f16 {}
 impl Half for bf16 {}
@@ -122,7 +122,7 @@ macro_rules! product {
 /// by products of fragments. A warp computes 64 x 32 elements of C.
 ///
 /// A tile of a matrix whose lines are aligned to 16 bytes is copied by chunks of 16 bytes, at the matrix's edge with zeros for
-/// elements outside. Tiles of other matrices, and those of `i8` that have lines across k, are loaded by elements.
+/// elements outside. Tiles of other matrices, and those of 8 bits that have lines across k, are loaded by elements.
 ///
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say
 /// whether elements that are adjacent along k are adjacent in memory. `CHUNK` elements have 16 bytes.
@@ -170,7 +170,8 @@ pub unsafe fn gemm_best_fragments<
 }
 
 /// [`gemm_best_fragments`] for products of few tiles: a block of 128 threads per 64 x 64 tile of C, of which a warp computes
-/// 32 x 32 elements. The static shared memory is 2 x 3 x 4 KiB. Reads `m * n * k / 32` elements.
+/// 32 x 32 elements. The static shared memory is 2 x 3 x 4 KiB. Reads `m * n * k / 32` elements. Elements of 8 bits may be
+/// numbers too, with sums and C in `f32`.
 ///
 /// # Safety
 /// As for [`gemm_best`](super::gemm_best).
@@ -189,6 +190,14 @@ pub unsafe fn gemm_best_fragments<
         i8_nt: (i8, 16, true, true),
         i8_tn: (i8, 16, false, false),
         i8_tt: (i8, 16, false, true),
+        e4m3_nn: (F8E4M3, 16, true, false),
+        e4m3_nt: (F8E4M3, 16, true, true),
+        e4m3_tn: (F8E4M3, 16, false, false),
+        e4m3_tt: (F8E4M3, 16, false, true),
+        e5m2_nn: (F8E5M2, 16, true, false),
+        e5m2_nt: (F8E5M2, 16, true, true),
+        e5m2_tn: (F8E5M2, 16, false, false),
+        e5m2_tt: (F8E5M2, 16, false, true),
     )
 )]
 pub unsafe fn gemm_best_fragments_small<
@@ -210,7 +219,7 @@ pub unsafe fn gemm_best_fragments_small<
 
 /// One of the two operands for a block of `BLOCK` threads: a band of `TILE` rows of op(A), or columns of op(B), along k, of
 /// which [`FRAGMENTS_STEP`] bytes are in a slot of the ring. Memory has lines along k if `ALONG_K` is true, and across the band
-/// otherwise. So has a slot, except that its lines of `i8` always lie along k.
+/// otherwise. So has a slot, except that its lines of 8 bits always lie along k.
 #[derive(Clone, Copy)]
 struct Band<T, const CHUNK: usize, const TILE: usize, const BLOCK: usize, const ALONG_K: bool> {
     view: Global<T>,
@@ -467,7 +476,7 @@ fn product_by<
     [ring_a, ring_b]: [Shared<T>; 2],
 ) {
     const {
-        assert!(2 <= STAGES && STAGES <= MOST_STAGES);
+        assert!(2 <= STAGES && STAGES <= 4);
         assert!(ROWS <= 4 && ROWS.is_power_of_two() && COLUMNS == 4);
     }
     let (number, top, left) = tile_origin(&problem, FRAGMENTS_GROUP, TILE, TILE);

@@ -1,4 +1,4 @@
-//! `best` for `f32` by the precision `tf32`, and for `i8`, on compute capability 9.0.
+//! `best` for `f32` by the precision `tf32`, and for elements of 8 bits, on compute capability 9.0.
 //!
 //! ```text
 //! launch 1, for operands that tensor maps cannot bring as launch 2 needs them:
@@ -14,10 +14,14 @@
 //! Of lines of `f32` in the other direction threads take elements to registers, from where the tensor cores read one of the
 //! operands, X. So the transposed product is computed where B has such lines. Where both operands have them, or rows do not
 //! begin at multiples of 16 bytes, the first launch writes tiles, which costs 8 bytes of traffic for each element. Lines of
-//! `i8` in the other direction are written to tiles too, for 2 bytes of traffic.
+//! 8 bits in the other direction are written to tiles too, for 2 bytes of traffic.
+//!
+//! Tensor cores keep 13 bits of sums of `F8E4M3` and `F8E5M2`. So they only add the products of one step, and the threads add
+//! those sums with rounding, as for [`planes`](super::planes).
 
 use core::marker::PhantomData;
 use cuda_std::{
+    F8E4M3, F8E5M2,
     mbarrier::Mbarrier,
     prelude::*,
     shared::DynamicShared,
@@ -53,12 +57,17 @@ impl OfLines for f32 {
     }
 }
 
-impl OfLines for i8 {
-    #[inline(always)]
-    fn read(self) -> Self {
-        self
-    }
+macro_rules! of_bytes {
+    ($($ty:ident)*) => { $(
+        impl OfLines for $ty {
+            #[inline(always)]
+            fn read(self) -> Self {
+                self
+            }
+        }
+    )* };
 }
+of_bytes! { i8 F8E4M3 F8E5M2 }
 
 /// The one plane of the elements that the tensor cores read.
 struct Read<T>(PhantomData<T>);
@@ -90,7 +99,10 @@ impl<T: OfLines, const CHUNK: usize> Planes<CHUNK> for Read<T> {
 /// are any, and overlap nothing else.
 ///
 /// Source: ours.
-#[kernel(launch_bounds(SPLIT_BLOCK), instances(f32: (f32, 4), i8: (i8, 16)))]
+#[kernel(
+    launch_bounds(SPLIT_BLOCK),
+    instances(f32: (f32, 4), i8: (i8, 16), e4m3: (F8E4M3, 16), e5m2: (F8E5M2, 16))
+)]
 pub unsafe fn gemm_best_tiles<T: OfLines, const CHUNK: usize>(
     a: Global<T>,
     b: Global<T>,
@@ -118,14 +130,9 @@ pub trait Source<T: OfLines> {
     const BY_THREADS: bool;
     /// Starts to copy the tile at `corner`: a row of X, a place along k, and the number of the matrix.
     fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], full: Mbarrier);
-    /// Adds the product of the 64 rows of X of a warpgroup, whose tile is here, and of `of_y`. `own` is the thread's number in
+    /// Adds the product of the 64 rows of X of a warpgroup and of Y, whose tiles begin here. `own` is the thread's number in
     /// its warpgroup.
-    fn add<S: Sums<Element = T::Scale>>(
-        sums: &mut S,
-        tile: Shared<T>,
-        own: usize,
-        of_y: Tile<T, true>,
-    );
+    fn add<S: Sums<Element = T::Scale>>(sums: &mut S, of_x: Shared<T>, own: usize, of_y: Shared<T>);
     /// Returns the rows that the thread has sums of.
     fn rows(own: usize) -> [usize; 2];
 }
@@ -145,14 +152,9 @@ impl<T: OfLines> Source<T> for FromShared {
 
     #[inline(always)]
     #[track_caller]
-    fn add<S: Sums<Element = T::Scale>>(
-        sums: &mut S,
-        tile: Shared<T>,
-        _: usize,
-        of_y: Tile<T, true>,
-    ) {
+    fn add<S: Sums<Element = T::Scale>>(sums: &mut S, of_x: Shared<T>, _: usize, of_y: Shared<T>) {
         let mut products = wgmma::begin(sums);
-        products.add(Tile::<T, true>::new(tile, 0), of_y);
+        products.add(Tile::<T, true>::new(of_x, 0), Tile::<T, true>::new(of_y, 0));
         products.commit().wait();
     }
 
@@ -161,6 +163,58 @@ impl<T: OfLines> Source<T> for FromShared {
         let (row, _) = wgmma::place(own, 0);
         [row, row + 8]
     }
+}
+
+/// They are read from shared memory, and the threads add the sums of each step.
+#[derive(Debug, Clone, Copy)]
+pub struct BySteps;
+
+impl<T: OfLines<Scale = f32>> Source<T> for BySteps {
+    const BY_THREADS: bool = false;
+
+    #[inline(always)]
+    #[track_caller]
+    fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], full: Mbarrier) {
+        FromShared::load(to, map, corner, full);
+    }
+
+    /// A thread has registers for the sums of 128 columns beside those of 256.
+    #[inline(always)]
+    #[track_caller]
+    fn add<S: Sums<Element = f32>>(sums: &mut S, of_x: Shared<T>, _: usize, of_y: Shared<T>) {
+        if const { S::COLUMNS < 128 } {
+            add_step::<T, [f32; 32]>(sums.as_mut(), of_x, of_y);
+        }
+        unrolled!(half < { S::COLUMNS / 128 } of 4 => {
+            let of_y = of_y.skip(half * const { 2 * T::PANEL });
+            add_step::<T, [f32; 64]>(&mut sums.as_mut()[half * 64..], of_x, of_y);
+        });
+    }
+
+    #[inline(always)]
+    fn rows(own: usize) -> [usize; 2] {
+        <FromShared as Source<T>>::rows(own)
+    }
+}
+
+/// Multiplies tiles of X and Y, and adds the sums to the first ones here.
+#[inline(always)]
+#[track_caller]
+fn add_step<T: OfLines<Scale = f32>, S: Sums<Element = f32>>(
+    sums: &mut [f32],
+    of_x: Shared<T>,
+    of_y: Shared<T>,
+) {
+    let mut step = S::ZERO;
+    let mut products = wgmma::begin(&mut step);
+    products.set(Tile::<T, true>::new(of_x, 0), Tile::<T, true>::new(of_y, 0));
+    products.commit().wait();
+    unrolled!(panel < { S::COLUMNS / 64 } of 4 => {
+        unrolled!(i < 32 of 32 => {
+            let at = 32 * panel + i;
+            sums[at] += step.as_ref()[at];
+        });
+    });
 }
 
 /// Threads read them to registers, of lines of `f32` across k.
@@ -187,13 +241,9 @@ impl Source<f32> for ByThreads {
 
     #[inline(always)]
     #[track_caller]
-    fn add<S: Sums<Element = f32>>(
-        sums: &mut S,
-        tile: Shared<f32>,
-        own: usize,
-        of_y: Tile<f32, true>,
-    ) {
-        wgmma::add_registers(sums, registers(tile, own), of_y);
+    fn add<S: Sums<Element = f32>>(sums: &mut S, of_x: Shared<f32>, own: usize, of_y: Shared<f32>) {
+        let of_y = Tile::<f32, true>::new(of_y, 0);
+        wgmma::add_registers(sums, registers(of_x, own), of_y);
     }
 
     /// The order of rows is free, as long as D has that of X. By this one the lanes of a warp read 8 chunks of each line
@@ -206,8 +256,8 @@ impl Source<f32> for ByThreads {
     }
 }
 
-/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f32` by products of numbers of TF32, with sums in `f32`, or of `i8` with
-/// sums and C in `i32`.
+/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f32` by products of numbers of TF32, with sums in `f32`; of `i8` with
+/// sums and C in `i32`; or of `F8E4M3` or `F8E5M2` with sums and C in `f32`.
 ///
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`; `count` of each. The kernel computes `D = X * Y`, of op(A), op(B) and
 /// C, or if `TURNED` is true of the transposes of op(B), op(A) and C.
@@ -222,7 +272,8 @@ impl Source<f32> for ByThreads {
 /// are; dynamic shared memory of [`wgmma_bytes`]. If `part` is below `k`, the sums of each `part` of k go to `sums_of_parts`
 /// instead, as [`gemm_best_parts`](super::parts::gemm_best_parts) reads them: `part` is a multiple of what a line has. Reads
 /// `m * n * k * (1 / 128 + 1 / (2 * SUMS))` elements, and C unless `beta` is 0; writes `m * n`. The sums are those of [`wgmma`]
-/// for each 8 of k in order, or 32 of `i8`: the same bits in every launch of every instance.
+/// for each 8 of k in order, or 32 of 8 bits: the same bits in every launch of every instance. With [`BySteps`] those of each
+/// step of k begin at 0 and are added in order.
 ///
 /// # Safety
 /// The maps and the tiles are those of the operands, which `problem` describes; `k` is not 0. `c` holds every element that
@@ -247,6 +298,12 @@ impl Source<f32> for ByThreads {
         i8_256_nt: (i8, FromShared, 128, false),
         i8_128_nt: (i8, FromShared, 64, false),
         i8_64_nt: (i8, FromShared, 32, false),
+        e4m3_256_nt: (F8E4M3, BySteps, 128, false),
+        e4m3_128_nt: (F8E4M3, BySteps, 64, false),
+        e4m3_64_nt: (F8E4M3, BySteps, 32, false),
+        e5m2_256_nt: (F8E5M2, BySteps, 128, false),
+        e5m2_128_nt: (F8E5M2, BySteps, 64, false),
+        e5m2_64_nt: (F8E5M2, BySteps, 32, false),
     )
 )]
 #[allow(clippy::too_many_arguments)]
@@ -369,12 +426,7 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
             slot.full().wait(slot.parity);
             let at = slot.number as usize * room;
             let panel = memory.skip(at + consumer as usize * const { T::PANEL });
-            X::add(
-                &mut sums,
-                panel,
-                own,
-                Tile::<T, true>::new(memory, at + group),
-            );
+            X::add(&mut sums, panel, own, memory.skip(at + group));
             if X::BY_THREADS {
                 // SAFETY: all lanes of the warp take the same steps.
                 unsafe { warp::sync_warp(FULL_MASK) };

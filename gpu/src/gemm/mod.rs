@@ -28,6 +28,10 @@
 //! Matrices of `i8` have sums, factors, C and a bias in `i32`, whose numbers wrap around. So all variants give the same bits on
 //! every device, in whatever order they add.
 //!
+//! Matrices of `F8E4M3` and `F8E5M2` have sums, factors, C and a bias in `f32`. `naive` and `tiled` add as in `f32`. `best`
+//! adds 32 products at a time on tensor cores of 9.0, which keep 13 bits, and rounds sums of 128. Elsewhere it multiplies them
+//! as `f16`.
+//!
 //! On compute capability 9.0 `best` multiplies `f16` and `bf16` by warpgroups ([`cuda_std::wgmma`]), if the rows of A and B are
 //! at multiples of 16 bytes. The bits are those of its other kernels there, unless it divides k into parts, because C has few
 //! elements and k is long. Then it adds the sums of the parts in order.
@@ -68,7 +72,7 @@ pub use fragments::{
 pub use ladder::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use lines::{
-    ByThreads, FromShared, GemmBestLines, GemmBestTiles, OfLines, Source, gemm_best_lines,
+    BySteps, ByThreads, FromShared, GemmBestLines, GemmBestTiles, OfLines, Source, gemm_best_lines,
     gemm_best_tiles,
 };
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -128,7 +132,7 @@ declare_family! {
 mod launch {
     use super::*;
     use cuda_std::{
-        Global, GlobalMut, bf16, f16,
+        F8E4M3, F8E5M2, Global, GlobalMut, bf16, f16,
         kernel::{ByValue, Entry},
         tensor_map::EncodedTensorMap,
     };
@@ -235,9 +239,22 @@ mod launch {
         <T as Element>::Scale,
     )>; 3];
 
+    /// When `best` multiplies lines along k.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum LinesAreFor {
+        /// The precision that asks for it.
+        Precision,
+        /// Cards that can: other kernels give the same bits.
+        Cards,
+        /// Every device that can: other kernels give other bits.
+        Devices,
+    }
+
     /// The kernels for operands with lines along k.
     #[derive(Debug, Clone, Copy)]
     pub struct Lines<T: Element> {
+        /// When they are used.
+        pub are_for: LinesAreFor,
         /// Writes the tiles of operands that have none.
         pub tiles: OfTiles<T>,
         /// The products.
@@ -255,6 +272,8 @@ mod launch {
     pub unsafe trait Kernels: Element + ByValue {
         /// The kernels of `best` for small tiles.
         const SMALL: Products<Self>;
+        /// Whether `best` has no others, apart from those of other fields here.
+        const ONLY_SMALL: bool;
         /// The kernels of `best` on tensor cores, if there are any: for large and small tiles.
         const TENSOR: Option<[Products<Self>; 2]>;
         /// The kernels of `best` for warpgroups, if there are any.
@@ -281,10 +300,11 @@ mod launch {
                 ],
             ]
         };
-        ($($ty:ident: $best:ident $(of ($($first:tt),+))?, $small:ident, $tensor:expr, $wgmma:expr, $planes:expr, $lines:expr;)*) => { $(
+        ($($ty:ident: $best:ident $(of ($($first:tt),+))?, $small:ident, $only_small:literal, $tensor:expr, $wgmma:expr, $planes:expr, $lines:expr;)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
                 const SMALL: Products<Self> = kernels!(of $small $(for $($first),+)?);
+                const ONLY_SMALL: bool = $only_small;
                 const TENSOR: Option<[Products<Self>; 2]> = $tensor;
                 const WGMMA: Option<Wgmma<Self>> = $wgmma;
                 const PLANES: Option<Planes<Self>> = $planes;
@@ -323,35 +343,47 @@ mod launch {
             ]
         };
     }
+    macro_rules! bytes {
+        ($ty:ident, $result:ident, $source:ident, $are_for:ident) => {
+            Some(Lines {
+                are_for: LinesAreFor::$are_for,
+                tiles: Entry::of::<GemmBestTiles<$ty, 16>>(),
+                products: lines!($ty, $source, false),
+                across: None,
+                parts: Entry::of::<GemmBestParts<$result>>(),
+            })
+        };
+    }
     kernels! {
-        f32: GemmBest, GemmBestSmall, None, None, Some(Planes {
+        f32: GemmBest, GemmBestSmall, false, None, None, Some(Planes {
             split: Entry::of::<GemmBestSplit>(),
             products: [
                 Entry::of::<GemmBestPlanes<64>>(),
                 Entry::of::<GemmBestPlanes<32>>(),
             ],
         }), Some(Lines {
+            are_for: LinesAreFor::Precision,
             tiles: Entry::of::<GemmBestTiles<f32, 4>>(),
             products: lines!(f32, FromShared, false),
             across: Some([lines!(f32, ByThreads, false), lines!(f32, ByThreads, true)]),
             parts: Entry::of::<GemmBestParts<f32>>(),
         });
-        f64: GemmBestDouble, GemmBestSmallDouble, Some([
+        f64: GemmBestDouble, GemmBestSmallDouble, false, Some([
             kernels!(of GemmBestTensor),
             kernels!(of GemmBestTensorSmall),
         ]), None, None, None;
-        f16: GemmBestFragments of (f16, 8), GemmBestFragmentsSmall, None, wgmma!(f16), None, None;
-        bf16: GemmBestFragments of (bf16, 8), GemmBestFragmentsSmall, None, wgmma!(bf16), None, None;
-        i8: GemmBestFragments of (i8, 16), GemmBestFragmentsSmall, None, None, None, Some(Lines {
-            tiles: Entry::of::<GemmBestTiles<i8, 16>>(),
-            products: lines!(i8, FromShared, false),
-            across: None,
-            parts: Entry::of::<GemmBestParts<i32>>(),
-        });
+        f16: GemmBestFragments of (f16, 8), GemmBestFragmentsSmall, false, None, wgmma!(f16), None, None;
+        bf16: GemmBestFragments of (bf16, 8), GemmBestFragmentsSmall, false, None, wgmma!(bf16), None, None;
+        i8: GemmBestFragments of (i8, 16), GemmBestFragmentsSmall, false, None, None, None,
+            bytes!(i8, i32, FromShared, Cards);
+        F8E4M3: GemmBestFragmentsSmall of (F8E4M3, 16), GemmBestFragmentsSmall, true, None, None, None,
+            bytes!(F8E4M3, f32, BySteps, Devices);
+        F8E5M2: GemmBestFragmentsSmall of (F8E5M2, 16), GemmBestFragmentsSmall, true, None, None, None,
+            bytes!(F8E5M2, f32, BySteps, Devices);
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launch::{
-    Kernels, Lines, OfPlanes, OfTiles, Parts, Planes, Products, ProductsOfLines, Split,
-    TiledProducts, Wgmma,
+    Kernels, Lines, LinesAreFor, OfPlanes, OfTiles, Parts, Planes, Products, ProductsOfLines,
+    Split, TiledProducts, Wgmma,
 };

@@ -1,7 +1,7 @@
 //! The problem of a launch: sizes, strides, and the last steps of an element of C.
 
 use cuda_std::{
-    GpuFloat, Plain, bf16,
+    F8E4M3, F8E5M2, GpuFloat, Plain, bf16,
     convert::{f16_to_f32, f32_to_f16},
     f16,
     prelude::*,
@@ -21,7 +21,7 @@ pub trait ScalarBase: Plain + PartialOrd + 'static {}
 #[cfg(target_arch = "nvptx64")]
 impl<T: Plain + PartialOrd + 'static> ScalarBase for T {}
 
-/// An element type of A and B: `f32`, `f64`, `f16`, `bf16` or `i8`; or of C.
+/// An element type of A and B: `f32`, `f64`, `f16`, `bf16`, `i8`, `F8E4M3` or `F8E5M2`; or of C.
 pub trait Element: Plain + 'static {
     /// The type of sums, and of the factors `alpha` and `beta`.
     type Scale: Scalar;
@@ -167,6 +167,49 @@ impl Element for bf16 {
     fn gelu(value: f32) -> f32 {
         gelu::gelu_half(value)
     }
+}
+
+macro_rules! eight_bits {
+    ($($ty:ident: $widened:ident;)*) => { $(
+        impl Element for $ty {
+            type Scale = f32;
+            type Result = f32;
+            const ZERO: Self = Self::from_bits(0);
+            #[inline(always)]
+            fn widen(self) -> f32 {
+                $widened(self.to_bits())
+            }
+            #[inline(always)]
+            fn rounded(value: f32) -> Self {
+                Self::from_f32(value)
+            }
+            #[inline(always)]
+            fn gelu(value: f32) -> f32 {
+                gelu::gelu_f32(value)
+            }
+        }
+    )* };
+}
+eight_bits! {
+    F8E4M3: e4m3;
+    F8E5M2: e5m2;
+}
+
+/// Returns the number of `F8E4M3` with these bits.
+#[inline(always)]
+fn e4m3(bits: u8) -> f32 {
+    let (sign, magnitude) = (u16::from(bits & 0x80) << 8, u16::from(bits & 0x7F) << 7);
+    if bits & 0x7F == 0x7F {
+        return f32::NAN;
+    }
+    // The exponents of `f16` are 8 greater.
+    f16_to_f32(sign | magnitude) * 256.0
+}
+
+/// Returns the number of `F8E5M2` with these bits, whose exponents are those of `f16`.
+#[inline(always)]
+fn e5m2(bits: u8) -> f32 {
+    f16_to_f32(u16::from(bits) << 8)
 }
 
 /// The layout of an operand's elements: `(row, column)` is element `row * self.row + column * self.column`.

@@ -1,21 +1,22 @@
 //! Matrix products.
 
+mod element;
 mod lines;
 mod options;
 mod parts;
 mod precision;
 
+pub use element::GemmElement;
 use precision::Inexact;
 pub use precision::Precision;
 
 use std::any::type_name;
 
 use cuda_std::tensor_map::{EncodedTensorMap, Stack, Swizzle, TiledMatrix};
-use half::{bf16, f16};
 use warpwright_gpu::{
     Family,
     gemm::{
-        Element as GpuElement, Epilogue, FAMILY, Kernels, Problem, Products, Strides, Wgmma,
+        Element as GpuElement, Epilogue, FAMILY, LinesAreFor, Problem, Products, Strides, Wgmma,
         policy::{self, BEST_MOST_K, Cut, Policy, TENSOR_ARCHITECTURE},
     },
 };
@@ -25,47 +26,14 @@ pub use warpwright_gpu::gemm::Variant;
 use super::{
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},
-    sealed::Sealed as LibraryType,
 };
 use crate::{
-    buffer::{Element, VectorView},
+    buffer::VectorView,
     device::Device,
     error::{Error, InvalidKind, Result},
     matrix::Matrix,
     rect::MatrixRect,
 };
-
-/// An element type whose matrices can be multiplied: `f32`, `f64`, `f16`, `bf16`, `i8`.
-///
-/// Sums and the factors `alpha` and `beta` are of the type `Scale`: `f32` for `f16` and `bf16`, `i32` for `i8`, otherwise the
-/// element type. The result, C and a bias are of the type `Result`: `i32` for `i8`, otherwise the element type.
-pub trait GemmElement: Element + Kernels<Result: Element + LibraryType> + LibraryType {
-    #[doc(hidden)]
-    const ONE: Self::Scale;
-    /// Changes no number that it is added to.
-    #[doc(hidden)]
-    const NEGATIVE_ZERO: Self::Scale;
-    /// Whether there is the Gaussian error linear unit.
-    #[doc(hidden)]
-    const HAS_GELU: bool;
-}
-
-macro_rules! elements {
-    ($($ty:ty: $one:literal, $negative_zero:literal, $has_gelu:literal;)*) => { $(
-        impl GemmElement for $ty {
-            const ONE: Self::Scale = $one;
-            const NEGATIVE_ZERO: Self::Scale = $negative_zero;
-            const HAS_GELU: bool = $has_gelu;
-        }
-    )* };
-}
-elements! {
-    f32: 1.0, -0.0, true;
-    f64: 1.0, -0.0, true;
-    f16: 1.0, -0.0, true;
-    bf16: 1.0, -0.0, true;
-    i8: 1, 0, false;
-}
 
 impl Device {
     /// Multiplies two row-major matrices: `a` is `m` x `k`, `b` is `k` x `n`, and the result is `m` x `n`.
@@ -92,6 +60,11 @@ impl Device {
     /// not fit: the same bits on every device. On 9.0 `best` reads rows along k that begin at multiples of 16 bytes where they
     /// are: those of `a`, and of a transposed `b`. Other operands are copied, to a workspace of a byte for each element, whose
     /// rows and columns count up to a multiple of 128. Parts of a long `k` take a workspace there as with `f16`.
+    ///
+    /// Elements of `F8E4M3` and `F8E5M2` (of the crate `float8`) have sums and a result in `f32`. On 9.0 and on the CPU
+    /// executor `best` adds 32 products at a time on tensor cores, which keep 13 bits, and rounds the sums of each 128 along k
+    /// to `f32`. The error of a sum is at most `(2^-5 + k * 2^-24) * sum(|a| * |b|)`, and usually far less. Operands are read
+    /// or copied as those of `i8`. On other devices `best` multiplies them as `f16`, with the error of sums of `f16`.
     ///
     /// NaN and infinities propagate as in any such sum.
     ///
@@ -203,8 +176,8 @@ struct ByWarpgroups<T: GemmElement> {
 }
 
 /// A matrix product `alpha * op(A) * op(B) + beta * C`, or several. It needs no workspace, except for the sums of parts (see
-/// [`matmul`](Device::matmul)), for the planes of [`Precision::Bf16x6`], and for operands of `i8` and of [`Precision::Tf32`]
-/// that are copied.
+/// [`matmul`](Device::matmul)), for the planes of [`Precision::Bf16x6`], and for operands of 8 bits and of
+/// [`Precision::Tf32`] that are copied.
 #[derive(Debug, Clone)]
 pub struct Gemm<'a, T: GemmElement> {
     a: MatrixRect<'a, T>,
@@ -284,26 +257,30 @@ impl<T: GemmElement> Gemm<'_, T> {
             }
         }
         let large = policy::best_cut(policy::LARGE);
-        let is_small = match self.way {
-            Some(Way::Registers(tiles)) => tiles == Tiles::Small,
-            _ => {
-                let tiles = large.tiles([m, n]).saturating_mul(self.count);
-                policy::is_small(tiles, multiprocessors)
-            }
-        };
+        let is_small = T::ONLY_SMALL
+            || match self.way {
+                Some(Way::Registers(tiles)) => tiles == Tiles::Small,
+                _ => {
+                    let tiles = large.tiles([m, n]).saturating_mul(self.count);
+                    policy::is_small(tiles, multiprocessors)
+                }
+            };
         if is_small {
             return (T::SMALL, policy::best_cut(policy::SMALL), 0);
         }
         (T::kernels(Variant::Best), large, 0)
     }
 
-    /// Returns whether warpgroups compute a product that has the same bits by every kernel.
-    fn is_for_warpgroups(&self, plan: &Plan<'_>) -> bool {
+    /// Returns whether warpgroups multiply lines along k, if no precision asks for them.
+    fn is_by_lines(&self, plan: &Plan<'_>, are_for: LinesAreFor) -> bool {
         let is_wanted = match self.way {
             Some(way) => matches!(way, Way::Warpgroups(_)),
-            // A CPU's threads gain nothing.
-            None => plan.device.info().compute_capability.is_some(),
+            // A CPU's threads gain nothing but the same bits.
+            None => {
+                plan.device.info().compute_capability.is_some() || are_for == LinesAreFor::Devices
+            }
         };
+        let is_wanted = is_wanted && are_for != LinesAreFor::Precision;
         is_wanted && plan.device.executor.is_specific(FAMILY.name)
     }
 
@@ -479,7 +456,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             return Err(Error::invalid(
                 InvalidKind::Value,
                 OPERATION,
-                "matrices of f32, f64, f16 or bf16 for gelu",
+                "matrices of another type than i8 for gelu",
                 format!("matrices of {}", type_name::<T>()),
             ));
         }
@@ -531,10 +508,9 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             return Ok(shape);
         }
         if let Some(kernels) = T::LINES
-            && T::PLANES.is_none()
             && best
             && has_products
-            && self.is_for_warpgroups(plan)
+            && self.is_by_lines(plan, kernels.are_for)
         {
             self.by_lines(plan, kernels, places, problem, alpha)?;
             return Ok(shape);

@@ -73,6 +73,8 @@ mod sealed {
         i64,
         half::f16,
         half::bf16,
+        cuda_std::F8E4M3,
+        cuda_std::F8E5M2,
         f32,
         f64
     );

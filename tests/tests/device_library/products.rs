@@ -1,12 +1,13 @@
 //! Products of fragments: tensor cores from compute capability 8.0 and 9.0 on, and shuffles in the module for the oldest.
 
 use cuda_std::{
+    F8E4M3, F8E5M2,
     kernel::Kernel,
     mma::{self, Layout, Shape},
     prelude::*,
 };
 use cuda_std_device_tests::products;
-use warpwright::LaunchConfig;
+use warpwright::{Element, LaunchConfig};
 
 use super::{assert_defined, noise, same_everywhere};
 
@@ -92,9 +93,39 @@ fn products_of_fragments_add_in_the_order_of_k() {
     products_of::<products::ProductsM16n8k16F64>("m16n8k16", mma::M16N8K16_F64);
 }
 
+/// Multiplies the matrices of all warps, and compares the sums with what `expected` makes of a number of C and the
+/// pairs of factors.
+fn products_of_bytes<T: products::OfBytes<Sum: Element + std::fmt::Debug> + Element>(
+    what: &str,
+    [a, b]: [&[T]; 2],
+    c: &[T::Sum],
+    expected: impl Fn(T::Sum, &mut dyn Iterator<Item = (T, T)>) -> T::Sum,
+) where
+    products::ProductsOfBytes<T>: Kernel<Params = (Global<T>, Global<T>, GlobalMut<T::Sum>)>,
+{
+    let blocks = WARPS / products::WARPS_OF_BYTES;
+    let got = same_everywhere(what, |device, module| {
+        let (a, b) = (device.upload(a).unwrap(), device.upload(b).unwrap());
+        let mut c = device.upload(c).unwrap();
+        let config = LaunchConfig::linear(blocks as u32, 32 * products::WARPS_OF_BYTES as u32);
+        let parameters = (&a, &b, &mut c);
+        // SAFETY: there are the matrices of all warps.
+        unsafe { device.launch::<products::ProductsOfBytes<T>>(module, config, parameters) }
+            .unwrap();
+        c.to_vec().unwrap()
+    });
+    let expected: Vec<T::Sum> = (0..WARPS * 256)
+        .map(|i| {
+            let (warp, row, column) = (i / 256, i / 16 % 16, i % 16);
+            let (x, y) = (warp * 512 + row * 32, warp * 512 + column * 32);
+            expected(c[i], &mut (0..32).map(|k| (a[x + k], b[y + k])))
+        })
+        .collect();
+    assert_defined(what, &got, &expected);
+}
+
 #[test]
 fn products_of_i8_from_shared_memory_wrap_around() {
-    let blocks = WARPS / products::WARPS_OF_I8;
     let [mut a, mut b] = [1, 2].map(|seed| noise::<i8>(WARPS * 512 + seed).split_off(seed));
     // The smallest ones in the first row of A and the first column of B.
     a[..32].fill(i8::MIN);
@@ -102,25 +133,46 @@ fn products_of_i8_from_shared_memory_wrap_around() {
     let c: Vec<i32> = (0..WARPS * 256)
         .map(|i| [i32::MAX, i32::MIN, 5][i % 3])
         .collect();
-    let what = "m16n8k32 of i8";
-    let got = same_everywhere(what, |device, module| {
-        let (a, b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
-        let mut c = device.upload(&c).unwrap();
-        let config = LaunchConfig::linear(blocks as u32, 32 * products::WARPS_OF_I8 as u32);
-        let parameters = (&a, &b, &mut c);
-        // SAFETY: there are the matrices of all warps.
-        unsafe { device.launch::<products::ProductsM16n8k32I8>(module, config, parameters) }
-            .unwrap();
-        c.to_vec().unwrap()
-    });
-    let expected: Vec<i32> = (0..WARPS * 256)
-        .map(|i| {
-            let (warp, row, column) = (i / 256, i / 16 % 16, i % 16);
-            let (x, y) = (warp * 512 + row * 32, warp * 512 + column * 32);
-            (0..32).fold(c[i], |sum, k| {
-                sum.wrapping_add(i32::from(a[x + k]) * i32::from(b[y + k]))
-            })
+    products_of_bytes("m16n8k32 of i8", [&a, &b], &c, |c, factors| {
+        factors.fold(c, |sum, (a, b)| {
+            sum.wrapping_add(i32::from(a) * i32::from(b))
         })
-        .collect();
-    assert_defined(what, &got, &expected);
+    });
+}
+
+/// All numbers of 8 bits times 1, and whole numbers, whose sums are exact.
+#[test]
+fn products_of_eight_bits_have_all_numbers() {
+    macro_rules! of {
+        ($($what:literal: $ty:ident;)*) => { $(
+            let all = (0..WARPS * 512).map(|i| {
+                let (warp, row, k) = (i / 512, i / 32 % 16, i % 32);
+                let (bits, whole) = (row * 16 + k % 16, (i * 7 % 17) as f32 - 8.0);
+                match (warp % 3, k / 16) {
+                    (0, 0) | (1, 1) => $ty::from_bits(bits as u8),
+                    (0 | 1, _) => $ty::from_f32(0.0),
+                    _ => $ty::from_f32(whole),
+                }
+            });
+            let ones = (0..WARPS * 512).map(|i| {
+                let (warp, column, k) = (i / 512, i / 32 % 16, i % 32);
+                $ty::from_f32(match warp % 3 {
+                    2 => (i * 5 % 13) as f32 - 6.0,
+                    _ if k % 16 == column => 1.0,
+                    _ => 0.0,
+                })
+            });
+            let (a, b): (Vec<_>, Vec<_>) = (all.collect(), ones.collect());
+            let c: Vec<f32> = (0..WARPS * 256).map(|i| (i / 256 % 3 / 2 * i) as f32).collect();
+            products_of_bytes($what, [&a, &b], &c, |c, factors| {
+                let sum = factors.fold(c, |sum, (a, b)| sum + a.to_f32() * b.to_f32());
+                // The NaN of cards.
+                if sum.is_nan() { f32::from_bits(0x7FFF_FFFF) } else { sum }
+            });
+        )* };
+    }
+    of! {
+        "m16n8k32 of F8E4M3": F8E4M3;
+        "m16n8k32 of F8E5M2": F8E5M2;
+    }
 }

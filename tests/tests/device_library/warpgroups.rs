@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use cuda_std::{
-    bf16, f16,
+    F8E4M3, F8E5M2, bf16, f16,
     kernel::Kernel,
     mma::Half,
     prelude::*,
@@ -200,6 +200,32 @@ fn warpgroups_multiply_i8() {
         )* };
     }
     of! { 32 64 128 }
+}
+
+/// Numbers of 8 bits, whose sums keep 13 bits.
+#[test]
+fn warpgroups_multiply_eight_bits() {
+    macro_rules! of {
+        ($($ty:ident, $sums:literal, $start:expr;)*) => { $(
+            products::<ProductOfWarpgroup<$ty, $sums, true, true>, $ty>(
+                2 * $sums,
+                [true; 2],
+                ($start, |sum, a, b| sum + a.to_f32() * b.to_f32()),
+                |number| $ty::from_f32(number as f32),
+                |bits| $ty::from_bits(bits as u8),
+                false,
+            );
+        )* };
+    }
+    // Whole numbers of 13 bits.
+    of! {
+        F8E4M3, 32, |_| 0.0;
+        F8E4M3, 64, |i| (i % 8192) as f32 - 4096.0;
+        F8E4M3, 128, |_| 0.0;
+        F8E5M2, 32, |_| 0.0;
+        F8E5M2, 64, |_| 0.0;
+        F8E5M2, 128, |i| (i % 8192) as f32 - 4096.0;
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Matrix products: every variant, every type, any shape, transposed, within larger matrices.
 
+mod bytes;
 mod halves;
-mod int8;
 mod precision;
 mod problem;
 mod stacks;

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, fmt::Debug};
 
-use cuda_std::{FloatExt, bf16, f16};
+use cuda_std::{F8E4M3, F8E5M2, FloatExt, bf16, f16};
 
 use warpwright::{
     Device, Matrix,
@@ -51,10 +51,19 @@ reals! {
     bf16: f32, 1.0 / 65_536.0, Some([bf16::EPSILON.to_f64_const() / 2.0, bf16::MIN_POSITIVE_SUBNORMAL.to_f64_const() / 2.0]);
 }
 
-impl Multiplied for i8 {
-    fn factor(value: f64) -> i32 {
-        value as i32
-    }
+macro_rules! bytes {
+    ($($ty:ident: $factor:ident;)*) => { $(
+        impl Multiplied for $ty {
+            fn factor(value: f64) -> $factor {
+                value as $factor
+            }
+        }
+    )* };
+}
+bytes! {
+    i8: i32;
+    F8E4M3: f32;
+    F8E5M2: f32;
 }
 
 /// Rows above a matrix, columns to the left and to the right of it, in a larger one.

@@ -1,5 +1,6 @@
 //! The products that variants are checked and timed with.
 
+use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use warpwright::ops::gemm::{Precision, Tiles, Way};
 
@@ -42,22 +43,31 @@ pub(super) fn checks(scale: Scale) -> Vec<Workload> {
     of_type::<f16>(&mut all, scale);
     of_type::<bf16>(&mut all, scale);
     of_type::<i8>(&mut all, scale);
+    of_type::<F8E4M3>(&mut all, scale);
+    of_type::<F8E5M2>(&mut all, scale);
     // All kernels, of which the library chooses some by the device and the shape.
     of_ways::<f64>(&mut all, &Way::OF_F64, [131, 132, 38]);
     // Warpgroups take matrices whose rows have a multiple of 16 bytes.
     of_ways::<f16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
     of_ways::<bf16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
-    // Those of `i8` with other rows are copied, and those with lines across k.
-    of_ways::<i8>(&mut all, &Way::OF_HALVES, [144, 272, 144]);
-    of_ways::<i8>(&mut all, &Way::OF_HALVES, [131, 70, 73]);
+    of_bytes::<i8>(&mut all, &Way::OF_HALVES);
+    of_bytes::<F8E4M3>(&mut all, &Way::OF_HALVES[1..]);
+    of_bytes::<F8E5M2>(&mut all, &Way::OF_HALVES[1..]);
+    of_precisions(&mut all);
+    all
+}
+
+/// Products of elements of 8 bits.
+fn of_bytes<T: Real>(all: &mut Vec<Workload>, ways: &[Way]) {
+    // Those with other rows than at multiples of 16 bytes are copied, and those with lines across k.
+    of_ways::<T>(all, ways, [144, 272, 144]);
+    of_ways::<T>(all, ways, [131, 70, 73]);
     // Parts of k.
-    all.push(Workload::new(Product::<i8> {
+    all.push(Workload::new(Product::<T> {
         transposed: [false, true],
         way: Some(Way::Warpgroups(Tiles::Small)),
         ..Product::new([8, 40, 16_384], Data::Fractions)
     }));
-    of_precisions(&mut all);
-    all
 }
 
 /// Products of `f32` on tensor cores.

@@ -1,93 +1,18 @@
 //! Matrix products: those of whole numbers are compared exactly, others within the bound of their roundings.
 
-use half::{bf16, f16};
 use rayon::prelude::*;
-use warpwright::ops::gemm::{GemmElement, Precision, Way};
+use warpwright::ops::gemm::{Precision, Way};
 use warpwright::{Device, Matrix, Result};
 
 mod cases;
+mod real;
 mod rectangles;
+
+pub use real::Real;
 
 use crate::compare::each;
 use crate::sample::{self, Make};
 use crate::{Family, Number, Prepared, Problem, Verdict, Workload, prepared, with_variant, within};
-
-/// An element type.
-pub trait Real: GemmElement<Result: Number> + Number {
-    /// If sums are rounded to elements once more: half the distance from 1 to the next element, and from 0 to the least one.
-    const ROUNDED: Option<[f64; 2]>;
-    /// Factors of the product and of C.
-    const FACTORS: [f64; 2];
-    /// Returns a factor.
-    fn factor_of(value: f64) -> Self::Scale;
-    /// Returns the error of a sum of so many products, for products whose magnitudes add up to 1.
-    fn error(products: usize) -> f64;
-    /// The error of the Gaussian error linear unit of 1, if there is that function.
-    const GELU: Option<f64>;
-}
-
-/// Factors of floats.
-const OF_FLOATS: [f64; 2] = [0.75, -1.5];
-
-macro_rules! reals {
-    ($($ty:ident)*) => { $(
-        impl Real for $ty {
-            const ROUNDED: Option<[f64; 2]> = None;
-            const FACTORS: [f64; 2] = OF_FLOATS;
-            const GELU: Option<f64> = Some(4.0 * $ty::EPSILON as f64);
-
-            fn factor_of(value: f64) -> Self {
-                value as Self
-            }
-
-            fn error(products: usize) -> f64 {
-                products as f64 * f64::from($ty::EPSILON) / 2.0
-            }
-        }
-    )* };
-}
-reals! { f32 f64 }
-
-macro_rules! halves {
-    ($($ty:ident: $least:expr;)*) => { $(
-        impl Real for $ty {
-            const ROUNDED: Option<[f64; 2]> =
-                Some([$ty::EPSILON.to_f64_const() / 2.0, $least / 2.0]);
-            const FACTORS: [f64; 2] = OF_FLOATS;
-            const GELU: Option<f64> = Some(1.0 / 65_536.0);
-
-            fn factor_of(value: f64) -> f32 {
-                value as f32
-            }
-
-            /// An instruction of compute capability 9.0 loses less than 2^-25 of the largest term with each of 16 products and
-            /// its earlier sum, and at most 2^-23 of its sum: 21 * 2^-25 for 16 products. On 8.0 it is 11 * 2^-24 for 8
-            /// products. A fused multiply-add loses 2^-24. The last instruction may have fewer products.
-            fn error(products: usize) -> f64 {
-                (products as f64 + 8.0) * f64::from(f32::EPSILON)
-            }
-        }
-    )* };
-}
-halves! {
-    f16: f16::MIN_POSITIVE_SUBNORMAL.to_f64_const();
-    bf16: bf16::MIN_POSITIVE_SUBNORMAL.to_f64_const();
-}
-
-/// Sums in `i32`, which are exact: an oracle's sums must not wrap around.
-impl Real for i8 {
-    const ROUNDED: Option<[f64; 2]> = None;
-    const FACTORS: [f64; 2] = [3.0, -2.0];
-    const GELU: Option<f64> = None;
-
-    fn factor_of(value: f64) -> i32 {
-        value as i32
-    }
-
-    fn error(_products: usize) -> f64 {
-        0.0
-    }
-}
 
 /// Checks an element of a product of `T`, of which the exact value is `expected`, or that is the Gaussian error linear unit of
 /// it. `bound` is the bound of its error before that and before it is rounded to an element. An infinity is right if a value
@@ -373,7 +298,7 @@ impl<T: Real> Problem for Product<T> {
     }
 
     fn varies(&self) -> bool {
-        T::ROUNDED.is_some() || self.precision != Precision::Exact
+        T::VARIES || self.precision != Precision::Exact
     }
 
     fn operations(&self) -> Option<u64> {
@@ -513,6 +438,8 @@ pub const FAMILY: Family = Family {
 
 #[cfg(test)]
 mod tests {
+    use half::f16;
+
     use super::*;
 
     fn wrong(problem: &Product<f32>, truth: &Truth<f32>, right: &[f32], at: usize, value: f32) {

@@ -1,5 +1,6 @@
 //! Matrix products, compared with cuBLAS.
 
+use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use warpwright::ops::gemm::Precision;
 use warpwright::{Device, Element, Matrix, Vector};
@@ -8,7 +9,7 @@ use warpwright_workloads::gemm::{Data, Product, Real};
 
 use super::super::peers::cublas::Blas;
 use super::super::peers::rival;
-use super::super::{Bench, Spec, local, pointer};
+use super::super::{Absent, Bench, Spec, local, pointer};
 use super::{Place, case};
 use crate::record::{Aim, Bound};
 
@@ -32,7 +33,12 @@ pub(super) fn run(bench: &mut Bench) {
         }
     }
     if !bench.is_sweep() {
-        of_i8(bench, &all);
+        of_bytes::<i8>(bench, &all);
+        of_bytes::<F8E4M3>(bench, &all);
+        for side in bench.scale().pick(&[8192][..], &[4096], &[32]) {
+            let problem = single::<F8E5M2>([*side; 3]).with_transposed([false, true]);
+            of(bench, problem, Bound::Tensor);
+        }
     }
     for side in bench.scale().pick(&all[..], &[2048], &[33]) {
         of(bench, single::<f64>([*side; 3]), Bound::FmaF64);
@@ -61,18 +67,18 @@ pub(super) fn run(bench: &mut Bench) {
     }
 }
 
-/// Products of `i8`, of which cuBLAS has those with B transposed, and rows at multiples of 4 bytes.
-fn of_i8(bench: &mut Bench, all: &[usize]) {
+/// Products of elements of 8 bits, of which cuBLAS has those with B transposed, and rows at multiples of 4 or 16 bytes.
+fn of_bytes<T: Real + Blas>(bench: &mut Bench, all: &[usize]) {
     for transposed in [[false, true], [false, false]] {
         for side in bench.scale().pick(all, &[2048, 4096], &[32]) {
-            let problem = single::<i8>([*side; 3]).with_transposed(transposed);
+            let problem = single::<T>([*side; 3]).with_transposed(transposed);
             of(bench, problem, Bound::Tensor);
         }
     }
     // Few rows, and few rows and columns with a long k.
     let narrow = [[16, 8192, 8192], [512, 512, 65_536]];
     for shape in bench.scale().pick(&narrow[..], &narrow, &[[8, 16, 2048]]) {
-        let problem = single::<i8>(*shape).with_transposed([false, true]);
+        let problem = single::<T>(*shape).with_transposed([false, true]);
         of(bench, problem, Bound::Tensor);
     }
 }
@@ -146,6 +152,27 @@ fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
                     ))
                 });
                 rivals.push(rival("cuBLASLt", cublaslt));
+                return Ok(rivals);
+            }
+            if T::BY_LT {
+                for (name, fast) in [("cuBLASLt", false), ("cuBLASLt, fast sums", true)] {
+                    let along_k = layout == [false, true] && T::TYPES.is_some();
+                    let cublaslt = peers.cublaslt().and_then(|cublaslt| {
+                        if !along_k {
+                            let reason = "only products with B transposed of E4M3";
+                            return Err(Absent::Missing(reason.to_owned()));
+                        }
+                        Ok(local(
+                            (cublaslt.product::<T>(shape, fast)?, outputs()?),
+                            move |(product, outputs), set| {
+                                let [a, b, _] = inputs(set);
+                                product([a, b, pointer(&mut outputs[set])])
+                            },
+                            move |(_, outputs), set| check(outputs, set),
+                        ))
+                    });
+                    rivals.push(rival(name, cublaslt));
+                }
                 return Ok(rivals);
             }
             let cublas = peers.cublas().and_then(|cublas| {

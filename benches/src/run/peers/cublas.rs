@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_longlong, c_uint, c_void};
 use std::rc::Rc;
 
+use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use libloading::Library;
 use warpwright::Device;
@@ -62,6 +63,14 @@ impl Types {
         }
     }
 
+    /// `CUDA_R_8F_E4M3`, and sums and results in `f32`, which cuBLASLt alone has.
+    const E4M3: Self = Self {
+        operands: 28,
+        result: 0,
+        compute: 68,
+        factor: 0,
+    };
+
     /// `CUDA_R_8I`, `CUDA_R_32I`, `CUBLAS_COMPUTE_32I`.
     const I8: Self = Self {
         operands: 3,
@@ -85,6 +94,8 @@ pub trait Blas: Copy + 'static {
     const FACTORS: [Self::Factor; 2];
     /// Whether B must be transposed, and A not.
     const ALONG_K: bool = false;
+    /// Whether only cuBLASLt has this type.
+    const BY_LT: bool = false;
 }
 
 macro_rules! types {
@@ -103,6 +114,27 @@ types! {
     f64: f64, "cublasDgemm_v2", None, MATH.0;
     f16: f32, EXTENDED, Some(Types::half(2)), MATH.0;
     bf16: f32, EXTENDED, Some(Types::half(14)), MATH.0;
+}
+
+impl Blas for F8E4M3 {
+    type Factor = f32;
+    const FUNCTION: &'static str = EXTENDED;
+    const TYPES: Option<Types> = Some(Types::E4M3);
+    const MATH: c_uint = MATH.0;
+    const FACTORS: [f32; 2] = [1.0, 0.0];
+    const ALONG_K: bool = true;
+    const BY_LT: bool = true;
+}
+
+/// There are no products of two such matrices.
+impl Blas for F8E5M2 {
+    type Factor = f32;
+    const FUNCTION: &'static str = EXTENDED;
+    const TYPES: Option<Types> = None;
+    const MATH: c_uint = MATH.0;
+    const FACTORS: [f32; 2] = [1.0, 0.0];
+    const ALONG_K: bool = true;
+    const BY_LT: bool = true;
 }
 
 impl Blas for i8 {

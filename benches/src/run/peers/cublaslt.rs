@@ -1,4 +1,4 @@
-//! cuBLASLt: products with an epilogue.
+//! cuBLASLt: products with an epilogue, and of elements of 8 bits.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null_mut;
@@ -18,6 +18,10 @@ pub const NAMES: [&str; 3] = [
     "libcublasLt.so.11",
 ];
 
+/// `CUBLASLT_MATMUL_DESC_TRANSA`, `CUBLAS_OP_T`, `CUBLASLT_MATMUL_DESC_FAST_ACCUM`.
+const TRANSPOSE_FIRST: c_uint = 3;
+const TRANSPOSED: c_uint = 1;
+const FAST_SUMS: c_uint = 25;
 /// `CUBLASLT_MATMUL_DESC_EPILOGUE`, `CUBLASLT_MATMUL_DESC_BIAS_POINTER`, `CUBLASLT_EPILOGUE_GELU_BIAS`.
 const EPILOGUE: c_uint = 7;
 const BIAS_POINTER: c_uint = 8;
@@ -83,6 +87,15 @@ type Matmul = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_uint;
 
+/// What is computed.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// A product, a bias, and the Gaussian error linear unit.
+    Layer,
+    /// A product with B transposed, and whether sums are rounded less often.
+    AlongK { fast: bool },
+}
+
 impl CublasLt {
     /// Opens the library.
     ///
@@ -124,15 +137,30 @@ impl CublasLt {
         &self,
         shape: [usize; 3],
     ) -> Result<impl FnMut([u64; 4]) -> Result<()> + use<T>, Absent> {
-        Ok(self.prepared::<T>(shape)?)
+        Ok(self.prepared::<T>(shape, Kind::Layer)?)
+    }
+
+    /// Returns the product of a row-major matrix and the transpose of one: `shape` is as for [`layer`](Self::layer). If `fast`
+    /// is true, sums of numbers of 8 bits stay in the tensor cores. It takes the addresses of A, B and C.
+    ///
+    /// # Errors
+    /// Returns an error if it could not be prepared.
+    pub fn product<T: Blas>(
+        &self,
+        shape: [usize; 3],
+        fast: bool,
+    ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<T>, Absent> {
+        let mut product = self.prepared::<T>(shape, Kind::AlongK { fast })?;
+        Ok(move |[a, b, c]: [u64; 3]| product([a, b, 0, c]))
     }
 
     fn prepared<T: Blas>(
         &self,
         [m, n, k]: [usize; 3],
+        kind: Kind,
     ) -> Result<impl FnMut([u64; 4]) -> Result<()> + use<T>> {
         let handle = self.handle.clone();
-        let types = T::TYPES.ok_or("a type of 16 bits required")?;
+        let types = T::TYPES.ok_or("a type of 16 or 8 bits required")?;
         let stream = self.device.cuda_stream().ok_or("a CUDA device required")?;
         let mut workspace: Vector<u8> = self.device.zeros(WORKSPACE_BYTES)?;
         let (mut description, mut preference) = (null_mut(), null_mut());
@@ -147,7 +175,11 @@ impl CublasLt {
                 make(&mut description, types.compute, types.factor),
             )?;
             let make: MakeLayout = *library.get(b"cublasLtMatrixLayoutCreate\0")?;
-            let sides = [[n, k], [k, m], [n, m]];
+            let of_b = match kind {
+                Kind::Layer => [n, k],
+                Kind::AlongK { .. } => [k, n],
+            };
+            let sides = [of_b, [k, m], [n, m]];
             let numbers = [types.operands, types.operands, types.result];
             for ((layout, [rows, columns]), ty) in layouts.iter_mut().zip(sides).zip(numbers) {
                 let code = make(layout, ty, rows as u64, columns as u64, rows as i64);
@@ -174,11 +206,19 @@ impl CublasLt {
             let code = set(description, attribute, value, bytes);
             check("cublasLtMatmulDescSetAttribute", code)
         };
+        let (attribute, value) = match kind {
+            Kind::Layer => (EPILOGUE, &GELU_BIAS),
+            Kind::AlongK { .. } => (TRANSPOSE_FIRST, &TRANSPOSED),
+        };
         set(
-            EPILOGUE,
-            std::ptr::from_ref(&GELU_BIAS).cast(),
+            attribute,
+            std::ptr::from_ref(value).cast(),
             size_of::<c_uint>(),
         )?;
+        if let Kind::AlongK { fast } = kind {
+            let fast = u8::from(fast);
+            set(FAST_SUMS, std::ptr::from_ref(&fast).cast(), 1)?;
+        }
         let set_bias = move |bias: u64| {
             set(
                 BIAS_POINTER,
@@ -187,7 +227,10 @@ impl CublasLt {
             )
         };
         // The alignment of the workspace, which is that of a bias of ours.
-        set_bias(pointer(&mut workspace))?;
+        let has_bias = matches!(kind, Kind::Layer);
+        if has_bias {
+            set_bias(pointer(&mut workspace))?;
+        }
         let mut chosen = Heuristic {
             algorithm: [0; 8],
             workspace: 0,
@@ -216,7 +259,9 @@ impl CublasLt {
             return Err("cublasLtMatmulAlgoGetHeuristic: no algorithm".into());
         }
         Ok(move |[a, b, bias, c]: [u64; 4]| {
-            set_bias(bias)?;
+            if has_bias {
+                set_bias(bias)?;
+            }
             let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
             let [one, zero] = &T::FACTORS;
             // SAFETY: as above; the callers give the addresses of three such matrices, and of a bias.

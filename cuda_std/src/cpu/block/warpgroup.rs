@@ -30,6 +30,8 @@ pub(in crate::cpu) struct Product {
     pub a: Option<Tile>,
     pub b: Tile,
     pub format: Format,
+    /// Whether it is added to the sums. Otherwise it replaces them.
+    pub adds: bool,
 }
 
 impl Product {
@@ -60,16 +62,19 @@ impl Step {
         };
         match self {
             Self::Begin => "begins products".to_owned(),
-            Self::Add(Product { a, b, format }) => {
+            Self::Add(Product { a, b, format, adds }) => {
                 let element = match format {
                     Format::F16 => "f16",
                     Format::Bf16 => "bf16",
                     Format::Tf32 => "TF32",
                     Format::I8 => "i8",
+                    Format::E4m3 => "F8E4M3",
+                    Format::E5m2 => "F8E5M2",
                 };
                 let a = a.map_or("registers".to_owned(), tile);
                 let b = tile(b);
-                format!("adds a product in {element} of {a} and {b}")
+                let verb = if adds { "adds" } else { "sets" };
+                format!("{verb} a product in {element} of {a} and {b}")
             }
             Self::Commit => "commits products".to_owned(),
             Self::Wait(columns) => format!("waits for sums of {columns} columns"),
@@ -116,7 +121,7 @@ struct Started {
 impl Started {
     fn read(&mut self, read: Read) {
         if self.elements.is_none() {
-            let Product { a, b, format } = self.product;
+            let Product { a, b, format, .. } = self.product;
             let of_a = a.map_or_else(Vec::new, |tile| read(tile, format));
             self.elements = Some([of_a, read(b, format)]);
         }

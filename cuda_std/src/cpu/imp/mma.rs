@@ -6,7 +6,7 @@ use half::{bf16, f16};
 
 use super::{
     Place,
-    tensor_sum::tensor_sum,
+    tensor_sum::{Precision, tensor_sum},
     warp::{lanes, mutated, operation},
 };
 use crate::{
@@ -118,9 +118,6 @@ products_f64! {
     m16n8k16_f64, M16N8K16_F64: 8, 4, 4;
 }
 
-/// The bits after the point that compute capability 9.0 keeps of a term of a sum.
-pub(super) const FRACTION_BITS: u32 = 25;
-
 macro_rules! products_of_halves {
     ($($name:ident: $ty:ident;)*) => { $(
         pub fn $name(
@@ -135,7 +132,7 @@ macro_rules! products_of_halves {
             let (a, b) = ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3]);
             let none = $ty::from_bits(0xA5A5);
             product(name, mma::M16N8K16_F16, (a, b, c), none, place, |pairs, c| {
-                tensor_sum(c, pairs.iter(), FRACTION_BITS)
+                tensor_sum(c, pairs.iter(), Precision::HALVES)
             })
         }
     )* };
@@ -146,7 +143,7 @@ products_of_halves! {
     m16n8k16_bf16: bf16;
 }
 
-pub fn m16n8k32_i8(a: [Quad; 4], b: [Quad; 2], c: [i32; 4], place: Place) -> [i32; 4] {
+pub fn m16n8k32_i8(a: [Quad<i8>; 4], b: [Quad<i8>; 2], c: [i32; 4], place: Place) -> [i32; 4] {
     let a: [i8; 16] = core::array::from_fn(|i| a[i / 4].values()[i % 4]);
     let b: [i8; 8] = core::array::from_fn(|i| b[i / 4].values()[i % 4]);
     let (shape, none) = (mma::M16N8K32_I8, 0xA5_u8 as i8);
@@ -156,13 +153,21 @@ pub fn m16n8k32_i8(a: [Quad; 4], b: [Quad; 2], c: [i32; 4], place: Place) -> [i3
     })
 }
 
+/// Returns a pair times 256.
+pub fn times_256(pair: Pair<f16>) -> Pair<f16> {
+    Pair::new(
+        pair.values()
+            .map(|value| f16::from_f32(value.to_f32() * 256.0)),
+    )
+}
+
 /// Returns the two nearest elements, the first one in the low bits.
 pub fn rounded<T: mma::Half>(values: [f32; 2]) -> u32 {
     let [low, high] = values.map(|value| u32::from(T::nearest(value).bits()));
     high << 16 | low
 }
 
-/// Each lane loads its row; the last lane that comes distributes all elements. Two adjacent ones of `i8` go as one of 16 bits.
+/// Each lane loads its row; the last lane that comes distributes all elements. Two adjacent ones of 8 bits go as one of 16.
 ///
 /// # Safety
 /// The lane's row of 16 bytes at `from + offset` must be in shared memory and aligned to 16 bytes.

@@ -1,5 +1,6 @@
 //! The sum of products as a tensor core makes it.
 
+use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 
 /// A factor of a product, in the format in which the tensor core gets it.
@@ -30,6 +31,39 @@ impl Factor for f16 {
     fn to_f32(self) -> f32 {
         self.to_f32()
     }
+}
+
+impl Factor for F8E4M3 {
+    const LEAST_EXPONENT: i32 = -6;
+    fn to_f32(self) -> f32 {
+        Self::to_f32(&self)
+    }
+}
+
+impl Factor for F8E5M2 {
+    const LEAST_EXPONENT: i32 = -14;
+    fn to_f32(self) -> f32 {
+        Self::to_f32(&self)
+    }
+}
+
+/// The bits that a tensor core keeps.
+#[derive(Clone, Copy)]
+pub(crate) struct Precision {
+    /// Those after the point of a term that is aligned to the largest one.
+    pub term: u32,
+    /// Those of a sum's fraction.
+    pub sum: i32,
+}
+
+impl Precision {
+    /// Those of compute capability 9.0 for products of 16 bits and of TF32.
+    pub const HALVES: Self = Self {
+        term: 25,
+        sum: FRACTION,
+    };
+    /// Those for products of `F8E4M3` and `F8E5M2`.
+    pub const EIGHT_BITS: Self = Self { term: 13, sum: 13 };
 }
 
 /// The bits of the fraction of an `f32`.
@@ -88,21 +122,21 @@ impl Parts {
 /// Returns the sum of `c` and of all products, as a tensor core's instruction adds them.
 ///
 /// Products are exact. Every term has an exponent: for a product it is the sum of its factors' exponents, also where its
-/// significand is 2 or more. All terms are aligned to the largest exponent and truncated toward zero to `fraction_bits` bits
-/// after the point, and then added exactly. The sum is rounded toward zero to an `f32`, or becomes an infinity if it is larger
-/// than all. Subnormal numbers are kept: as a term each has the exponent of its format's least normal number. The order of the
-/// products does not matter.
+/// significand is 2 or more. All terms are aligned to the largest exponent and truncated toward zero to `precision.term`
+/// bits after the point, and then added exactly. The sum is rounded toward zero to an `f32` with a fraction of `precision.sum`
+/// bits, or becomes an infinity if it is larger than all. Subnormal numbers are kept: as a term each has the exponent of its
+/// format's least normal number. The order of the products does not matter.
 ///
-/// Compute capability 9.0 has 25 bits after the point for products of `f16` and `bf16`, and adds 16 products at once.
+/// Compute capability 9.0 adds 16 products of 16 bits at once, and 32 of 8 bits.
 ///
 /// If an operand is NaN, or infinity meets 0 in a product or the other infinity in the sum, the sum is the NaN
 /// `0x7FFF_FFFF`. A sum of 0 is +0.
 pub(crate) fn tensor_sum<T: Factor>(
     c: f32,
     products: impl Iterator<Item = (T, T)> + Clone,
-    fraction_bits: u32,
+    precision: Precision,
 ) -> f32 {
-    assert!(fraction_bits <= EXACT, "too many bits");
+    assert!(precision.term <= EXACT, "too many bits");
     // The product in `f64` has the class of the exact one: its exponent is far from the bounds.
     let special = products.clone().fold(f64::from(c), |sum, (a, b)| {
         let product = f64::from(a.to_f32()) * f64::from(b.to_f32());
@@ -119,25 +153,25 @@ pub(crate) fn tensor_sum<T: Factor>(
     }
 
     let terms = products.map(|(a, b)| Parts::new(a).times(Parts::new(b)));
-    let mut all = ([0; AT_ONCE + 1], [OF_ZERO; AT_ONCE + 1]);
-    assert!(terms.clone().count() <= AT_ONCE, "too many products");
+    let mut all = ([0; MOST + 1], [OF_ZERO; MOST + 1]);
+    assert!(terms.clone().count() <= MOST, "too many products");
     for (i, term) in terms.chain([Parts::of_sum(c)]).enumerate() {
         if term.significand != 0 {
             (all.0[i], all.1[i]) = (term.significand, term.exponent);
         }
     }
-    aligned_sum(&all.0, &all.1, fraction_bits)
+    aligned_sum(&all.0, &all.1, precision)
 }
 
 /// Returns the sum of finite terms, given by their significands with [`EXACT`] bits after the point and their exponents.
-fn aligned_sum(significands: &[i64], exponents: &[i32], fraction_bits: u32) -> f32 {
+fn aligned_sum(significands: &[i64], exponents: &[i32], precision: Precision) -> f32 {
     let largest = exponents.iter().fold(i32::MIN, |most, it| most.max(*it));
     if largest < OF_ZERO / 2 {
         return 0.0;
     }
     let mut sum = 0;
     for (significand, exponent) in significands.iter().zip(exponents) {
-        let shift = (EXACT - fraction_bits) as i32 + (largest - exponent);
+        let shift = (EXACT - precision.term) as i32 + (largest - exponent);
         // A division would truncate too, but not by more than 62 bits.
         let magnitude = significand.abs() >> shift.min(63);
         sum += if *significand < 0 {
@@ -146,22 +180,22 @@ fn aligned_sum(significands: &[i64], exponents: &[i32], fraction_bits: u32) -> f
             magnitude
         };
     }
-    rounded_toward_zero(sum, largest - fraction_bits as i32)
+    rounded_toward_zero(sum, largest - precision.term as i32, precision.sum)
 }
 
-/// The products that an instruction adds at once.
-pub(crate) const AT_ONCE: usize = 16;
+/// The most products that an instruction adds at once.
+const MOST: usize = 32;
 
-/// Factors of many sums, taken apart once.
-pub(crate) struct Factors<T> {
+/// Factors of many sums, taken apart once. An instruction adds `AT_ONCE` products at once.
+pub(crate) struct Factors<T, const AT_ONCE: usize> {
     values: Vec<T>,
     significands: Vec<i32>,
     exponents: Vec<i32>,
-    /// For each run of [`AT_ONCE`] values, whether all are finite.
+    /// For each run of `AT_ONCE` values, whether all are finite.
     are_finite: Vec<bool>,
 }
 
-impl<T: Factor> Factors<T> {
+impl<T: Factor, const AT_ONCE: usize> Factors<T, AT_ONCE> {
     pub fn new(values: Vec<T>) -> Self {
         let parts = |value: &T| match Parts::new(*value) {
             Parts { significand: 0, .. } => (0, OF_ZERO),
@@ -179,15 +213,15 @@ impl<T: Factor> Factors<T> {
     }
 
     /// Returns [`tensor_sum`] of `c` and the products of run `i` and run `j` of other factors.
-    pub fn sum(&self, i: usize, others: &Self, j: usize, c: f32, fraction_bits: u32) -> f32 {
+    pub fn sum(&self, i: usize, others: &Self, j: usize, c: f32, precision: Precision) -> f32 {
         let of = |i: usize| i * AT_ONCE..(i + 1) * AT_ONCE;
         if !(self.are_finite[i] && others.are_finite[j] && c.is_finite()) {
             let (a, b) = (self.values[of(i)].iter(), others.values[of(j)].iter());
-            return tensor_sum(c, a.copied().zip(b.copied()), fraction_bits);
+            return tensor_sum(c, a.copied().zip(b.copied()), precision);
         }
         let c = Parts::of_sum(c);
-        let mut significands = [c.significand; AT_ONCE + 1];
-        let mut exponents = [c.exponent; AT_ONCE + 1];
+        let mut significands = [c.significand; MOST + 1];
+        let mut exponents = [c.exponent; MOST + 1];
         if c.significand == 0 {
             exponents[AT_ONCE] = OF_ZERO;
         }
@@ -199,17 +233,18 @@ impl<T: Factor> Factors<T> {
         for ((exponent, a), b) in exponents.iter_mut().zip(a).zip(b) {
             *exponent = a + b;
         }
-        aligned_sum(&significands, &exponents, fraction_bits)
+        let terms = ..=AT_ONCE;
+        aligned_sum(&significands[terms], &exponents[terms], precision)
     }
 }
 
-/// Returns `value * 2^exponent`, rounded toward zero to an `f32`, or an infinity.
-fn rounded_toward_zero(value: i64, exponent: i32) -> f32 {
+/// Returns `value * 2^exponent`, rounded toward zero to an `f32` with a fraction of `fraction` bits, or an infinity.
+fn rounded_toward_zero(value: i64, exponent: i32, fraction: i32) -> f32 {
     /// The exponent of the least subnormal number.
     const LEAST: i32 = -149;
     let magnitude = value.unsigned_abs();
     let bits = (u64::BITS - magnitude.leading_zeros()) as i32;
-    let shift = (bits - (FRACTION + 1)).max(LEAST - exponent).max(0);
+    let shift = (bits - (fraction + 1)).max(LEAST - exponent).max(0);
     // Both factors and their product are exact: the exponent is from -175 to 300.
     let magnitude = (magnitude >> shift.min(63)) as f64;
     let result = magnitude * f64::from_bits(((exponent + shift + 1023) as u64) << 52);
@@ -220,11 +255,8 @@ fn rounded_toward_zero(value: i64, exponent: i32) -> f32 {
 mod tests {
     use super::*;
 
-    /// The bits after the point on compute capability 9.0.
-    const BITS: u32 = 25;
-
     fn sum<T: Factor>(c: f32, products: &[(T, T)]) -> f32 {
-        tensor_sum(c, products.iter().copied(), BITS)
+        tensor_sum(c, products.iter().copied(), Precision::HALVES)
     }
 
     fn power(exponent: i32) -> f32 {
@@ -267,7 +299,8 @@ mod tests {
         // 1 less a quarter: toward zero.
         assert_eq!(sum(1.0, &[(-two.0, two.1)]), 1.0 - f32::EPSILON / 2.0);
         // One bit less than on compute capability 9.0.
-        assert_eq!(tensor_sum(1.0, [two; 4].into_iter(), 24), 1.0);
+        let less = Precision { term: 24, sum: 23 };
+        assert_eq!(tensor_sum(1.0, [two; 4].into_iter(), less), 1.0);
     }
 
     #[test]
@@ -329,6 +362,40 @@ mod tests {
         }
     }
 
+    #[test]
+    fn sums_of_eight_bits_keep_thirteen_bits() {
+        let sum = |c, products: &[(F8E4M3, F8E4M3)]| {
+            tensor_sum(c, products.iter().copied(), Precision::EIGHT_BITS)
+        };
+        let of = |a, b| (F8E4M3::from_f32(a), F8E4M3::from_f32(b));
+        // 2^-13 is the last bit beside 1, and 2^-14 is lost, however often.
+        assert_eq!(sum(1.0, &[of(power(-6), power(-7))]), 1.0 + power(-13));
+        assert_eq!(sum(1.0, &[of(power(-7), power(-7)); 31]), 1.0);
+        // C is truncated too, also alone.
+        assert_eq!(sum(1.0 + power(-14), &[]), 1.0);
+        assert_eq!(sum(-1.0 - power(-14), &[of(0.0, 1.0)]), -1.0);
+        // 3 + 2^-13 has 15 bits.
+        assert_eq!(sum(1.0, &[of(2.0, 1.0), of(power(-6), power(-7))]), 3.0);
+        assert_eq!(sum(0.0, &[of(448.0, 448.0); 32]), 32.0 * 448.0 * 448.0);
+        // The least numbers.
+        assert_eq!(sum(0.0, &[of(power(-9), power(-9))]), power(-18));
+        let least = (F8E5M2::from_bits(1), F8E5M2::from_bits(1));
+        let products = [least; 3].into_iter();
+        assert_eq!(
+            tensor_sum(0.0, products, Precision::EIGHT_BITS),
+            3.0 * power(-32)
+        );
+        // Eight bits have one NaN, or infinities too.
+        let nan = (F8E4M3::from_bits(0x7F), F8E4M3::from_bits(0));
+        assert_eq!(sum(1.0, &[nan]).to_bits(), 0x7FFF_FFFF);
+        let infinity = (F8E5M2::from_bits(0xFC), F8E5M2::from_bits(1));
+        let products = [infinity].into_iter();
+        assert_eq!(
+            tensor_sum(1.0, products, Precision::EIGHT_BITS),
+            f32::NEG_INFINITY
+        );
+    }
+
     /// Factors that are taken apart give the same bits.
     #[test]
     fn factors_have_the_same_sums() {
@@ -339,32 +406,45 @@ mod tests {
         };
         for kind in 0..4 {
             for _ in 0..500 {
-                let mut value = || match kind {
+                let f16 = |next: &mut dyn FnMut() -> u32| match kind {
                     // Any bits; of one size; subnormal and 0; far apart.
                     0 => f16::from_bits(next() as u16),
                     1 => f16::from_f32(next() as f32 / 16_777_216.0 - 0.5),
                     2 => f16::from_bits(next() as u16 & 0x83FF),
                     _ => f16::from_bits(next() as u16 & 0xF800),
                 };
-                let (a, b): (Vec<f16>, Vec<f16>) =
-                    (0..2 * AT_ONCE).map(|_| (value(), value())).unzip();
-                let c = [
-                    0.0,
-                    -0.0,
-                    1.5,
-                    f32::MIN_POSITIVE / 4.0,
-                    f32::MAX,
-                    f32::NAN,
-                    f32::INFINITY,
-                ];
-                for c in c {
-                    let pairs: Vec<_> = (0..AT_ONCE).map(|k| (a[k], b[AT_ONCE + k])).collect();
-                    let expected = sum(c, &pairs);
-                    let (a, b) = (Factors::new(a.clone()), Factors::new(b.clone()));
-                    let found = a.sum(0, &b, 1, c, BITS);
-                    assert_eq!(found.to_bits(), expected.to_bits(), "{c} {pairs:?}");
-                }
+                check_factors::<_, 16>(|| f16(&mut next), Precision::HALVES);
+                check_factors::<_, 32>(|| F8E5M2::from_bits(next() as u8), Precision::EIGHT_BITS);
+                // Without the NaN.
+                check_factors::<_, 32>(
+                    || F8E4M3::from_bits((next() as u8).saturating_sub(1) & 0xFE),
+                    Precision::EIGHT_BITS,
+                );
             }
+        }
+    }
+
+    /// Compares sums of random factors.
+    fn check_factors<T: Factor, const AT_ONCE: usize>(
+        mut value: impl FnMut() -> T,
+        precision: Precision,
+    ) {
+        let (a, b): (Vec<T>, Vec<T>) = (0..2 * AT_ONCE).map(|_| (value(), value())).unzip();
+        let c = [
+            0.0,
+            -0.0,
+            1.5,
+            f32::MIN_POSITIVE / 4.0,
+            f32::MAX,
+            f32::NAN,
+            f32::INFINITY,
+        ];
+        for c in c {
+            let pairs = (0..AT_ONCE).map(|k| (a[k], b[AT_ONCE + k]));
+            let expected = tensor_sum(c, pairs, precision);
+            let [a, b] = [&a, &b].map(|of| Factors::<T, AT_ONCE>::new(of.clone()));
+            let found = a.sum(0, &b, 1, c, precision);
+            assert_eq!(found.to_bits(), expected.to_bits(), "{c}");
         }
     }
 }

@@ -7,9 +7,10 @@ use super::{
         lane::Lane,
     },
     Place, check_within,
-    mma::FRACTION_BITS,
-    tensor_sum::{self, AT_ONCE, Factors},
+    tensor_sum::{self, Factors, Precision},
 };
+use float8::{F8E4M3, F8E5M2};
+
 use crate::{
     tensor_map::Swizzle,
     wgmma::{self, Factor, Format, Sums},
@@ -60,7 +61,7 @@ fn element_bytes(format: Format) -> usize {
     match format {
         Format::F16 | Format::Bf16 => 2,
         Format::Tf32 => 4,
-        Format::I8 => 1,
+        Format::I8 | Format::E4m3 | Format::E5m2 => 1,
     }
 }
 
@@ -98,31 +99,41 @@ pub fn begin(place: Place) {
 
 /// # Safety
 /// The operands must be of tiles in shared memory.
-pub unsafe fn add<S: Sums, T: Factor, const A_ALONG_K: bool, const B_ALONG_K: bool>(
+pub unsafe fn multiply<
+    S: Sums,
+    T: Factor,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+    const ADDS: bool,
+>(
     sums: &mut S,
     Operand(a): Operand,
     Operand(b): Operand,
     place: Place,
 ) {
-    start(sums, T::FORMAT, Some(a), [0; 16], b, place);
+    let product = Product {
+        a: Some(a),
+        b,
+        format: T::FORMAT,
+        adds: ADDS,
+    };
+    start(sums, product, [0; 16], place);
 }
 
 /// # Safety
 /// The operand must be of a tile in shared memory.
 pub unsafe fn add_registers<S: Sums>(sums: &mut S, a: OfLane, Operand(b): Operand, place: Place) {
-    start(sums, Format::Tf32, None, a, b, place);
+    let product = Product {
+        a: None,
+        b,
+        format: Format::Tf32,
+        adds: true,
+    };
+    start(sums, product, a, place);
 }
 
-fn start<S: Sums>(
-    sums: &mut S,
-    format: Format,
-    a: Option<Tile>,
-    of_a: OfLane,
-    b: Tile,
-    place: Place,
-) {
+fn start<S: Sums>(sums: &mut S, product: Product, of_a: OfLane, place: Place) {
     let lane = Lane::current();
-    let product = Product { a, b, format };
     let sums = (&raw const *sums).addr();
     let block = lane.block();
     block.product_starts(lane, product, of_a, sums, place.0, read);
@@ -176,15 +187,24 @@ unsafe fn add_products(
                 &collected
             }
         };
+        if !product.adds {
+            // SAFETY: by the contract; of both types of sums all bits are 0 in 0.
+            unsafe { each_sum(all, columns, |_, _, _: u32| 0) };
+        }
         let f16 = |bits| half::f16::from_bits(bits as u16);
         let bf16 = |bits| half::bf16::from_bits(bits as u16);
         let tf32 = |bits| f32::from_bits(bits & !0x1FFF);
+        let e4m3 = |bits| F8E4M3::from_bits(bits as u8);
+        let e5m2 = |bits| F8E5M2::from_bits(bits as u8);
+        let (halves, eight_bits) = (Precision::HALVES, Precision::EIGHT_BITS);
         // SAFETY: by the contract; sums have the type of the format.
         unsafe {
             match product.format {
-                Format::F16 => add_product(a, b, f16, 16, all, columns),
-                Format::Bf16 => add_product(a, b, bf16, 16, all, columns),
-                Format::Tf32 => add_product(a, b, tf32, 8, all, columns),
+                Format::F16 => add_product::<_, 16>(a, b, f16, halves, all, columns),
+                Format::Bf16 => add_product::<_, 16>(a, b, bf16, halves, all, columns),
+                Format::Tf32 => add_product::<_, 8>(a, b, tf32, halves, all, columns),
+                Format::E4m3 => add_product::<_, 32>(a, b, e4m3, eight_bits, all, columns),
+                Format::E5m2 => add_product::<_, 32>(a, b, e5m2, eight_bits, all, columns),
                 Format::I8 => each_sum(all, columns, |row, column, sum: i32| {
                     let [a, b] =
                         [(a, row), (b, column)].map(|(of, line)| &of[line * LINE..][..LINE]);
@@ -196,31 +216,27 @@ unsafe fn add_products(
     }
 }
 
-/// Adds a product, `at_once` elements along k at a time.
+/// Adds a product, `AT_ONCE` elements along k at a time.
 ///
 /// # Safety
 /// As for [`add_products`].
-unsafe fn add_product<T: tensor_sum::Factor>(
+unsafe fn add_product<T: tensor_sum::Factor, const AT_ONCE: usize>(
     a: &[u32],
     b: &[u32],
     of_bits: impl Fn(u32) -> T,
-    at_once: usize,
+    precision: Precision,
     all: &[usize; WARPGROUP],
     columns: usize,
 ) {
-    let runs = a.len() / 64 / at_once;
-    // Zeros fill what a sum could take more.
-    let factors = |bits: &[u32]| {
-        let zeros = core::iter::repeat_n(&0, AT_ONCE - at_once);
-        let bits = bits.chunks(at_once);
-        let bits = bits.flat_map(|run| run.iter().chain(zeros.clone()));
-        Factors::new(bits.map(|bits| of_bits(*bits)).collect())
-    };
-    let (a, b) = (factors(a), factors(b));
+    let runs = a.len() / 64 / AT_ONCE;
+    let [a, b] = [a, b].map(|all| {
+        let values = all.iter().map(|bits| of_bits(*bits));
+        Factors::<T, AT_ONCE>::new(values.collect())
+    });
     let add = |row, column, sum| {
         (0..runs).fold(sum, |sum, run| {
             let (row, column) = (row * runs + run, column * runs + run);
-            a.sum(row, &b, column, sum, FRACTION_BITS)
+            a.sum(row, &b, column, sum, precision)
         })
     };
     // SAFETY: by the contract.

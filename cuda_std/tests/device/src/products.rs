@@ -1,6 +1,11 @@
 //! `mma`: each warp multiplies fragments of its own.
 
-use cuda_std::{async_copy, mma, prelude::*, unrolled};
+use cuda_std::{
+    F8E4M3, F8E5M2, async_copy,
+    mma::{self, Byte, Quad},
+    prelude::*,
+    unrolled,
+};
 
 macro_rules! products {
     ($($name:ident: $product:ident, $a:literal, $b:literal, $c:literal;)*) => { $(
@@ -26,18 +31,45 @@ products! {
     products_m16n8k16_f64: m16n8k16_f64, 8, 4, 4;
 }
 
-/// The warps of a block of [`products_m16n8k32_i8`].
-pub const WARPS_OF_I8: usize = 4;
+/// The warps of a block of [`products_of_bytes`].
+pub const WARPS_OF_BYTES: usize = 4;
+
+/// An element type of 8 bits, with its product of fragments.
+pub trait OfBytes: Byte {
+    /// The type of sums.
+    type Sum: Plain;
+    /// Adds the product of two fragments to one of C.
+    fn product(a: [Quad<Self>; 4], b: [Quad<Self>; 2], c: [Self::Sum; 4]) -> [Self::Sum; 4];
+}
+
+macro_rules! of_bytes {
+    ($($ty:ident: $sum:ident, $product:ident;)*) => { $(
+        impl OfBytes for $ty {
+            type Sum = $sum;
+            #[inline(always)]
+            fn product(a: [Quad<Self>; 4], b: [Quad<Self>; 2], c: [$sum; 4]) -> [$sum; 4] {
+                mma::$product(a, b, c)
+            }
+        }
+    )* };
+}
+of_bytes! {
+    i8: i32, m16n8k32_i8;
+    F8E4M3: f32, m16n8k32_e4m3;
+    F8E5M2: f32, m16n8k32_e5m2;
+}
 
 /// Each warp adds the product of 16 rows of A and 16 columns of B, each with 32 elements, to 16 x 16 elements of C by rows. The
 /// fragments come by `ldmatrix`.
 ///
 /// # Safety
-/// Blocks of [`WARPS_OF_I8`] warps, with matrices for every warp.
-#[kernel]
-pub unsafe fn products_m16n8k32_i8(a: Global<i8>, b: Global<i8>, c: GlobalMut<i32>) {
-    let of_a = shared![i8; WARPS_OF_I8 * 512];
-    let of_b = shared![i8; WARPS_OF_I8 * 512];
+/// Blocks of [`WARPS_OF_BYTES`] warps, with matrices for every warp.
+#[kernel(instances(i8: (i8), e4m3: (F8E4M3), e5m2: (F8E5M2)))]
+pub unsafe fn products_of_bytes<T: OfBytes>(a: Global<T>, b: Global<T>, c: GlobalMut<T::Sum>) {
+    let of_a = shared![u32; WARPS_OF_BYTES * 128];
+    let of_b = shared![u32; WARPS_OF_BYTES * 128];
+    // SAFETY: static arrays are aligned to 16 bytes, and any 8 bits are an element.
+    let (of_a, of_b) = unsafe { (of_a.cast::<T>(), of_b.cast::<T>()) };
     let (lane, thread) = (warp::lane_id() as usize, thread::thread_idx_x() as usize);
     let i = thread::index_1d_wide();
     of_a.set_chunk(16 * thread, a.get_chunk::<16>(16 * i));
@@ -54,9 +86,8 @@ pub unsafe fn products_m16n8k32_i8(a: Global<i8>, b: Global<i8>, c: GlobalMut<i3
         i / 32 * 256 + row * 16 + half * 8 + column
     };
     unrolled!(half < 2 => {
-        let mut sums = [0; 4];
-        unrolled!(of_lane < 4 => { sums[of_lane] = c.get(at(half, of_lane)); });
-        let sums = mma::m16n8k32_i8(from_a, [from_b[2 * half], from_b[2 * half + 1]], sums);
+        let mut sums = [0, 1, 2, 3].map(|of_lane| c.get(at(half, of_lane)));
+        sums = T::product(from_a, [from_b[2 * half], from_b[2 * half + 1]], sums);
         unrolled!(of_lane < 4 => { c.set(at(half, of_lane), sums[of_lane]); });
     });
 }

@@ -1,7 +1,7 @@
 //! `wgmma`: products of a warpgroup.
 
 use cuda_std::{
-    bf16, f16,
+    F8E4M3, F8E5M2, bf16, f16,
     mbarrier::{self, Mbarrier},
     mma::Half,
     prelude::*,
@@ -33,6 +33,12 @@ pub const K: usize = 4 * DEPTH;
         i8_64_nt: (i8, 32, true, true),
         i8_128_nt: (i8, 64, true, true),
         i8_256_nt: (i8, 128, true, true),
+        e4m3_64_nt: (F8E4M3, 32, true, true),
+        e4m3_128_nt: (F8E4M3, 64, true, true),
+        e4m3_256_nt: (F8E4M3, 128, true, true),
+        e5m2_64_nt: (F8E5M2, 32, true, true),
+        e5m2_128_nt: (F8E5M2, 64, true, true),
+        e5m2_256_nt: (F8E5M2, 128, true, true),
     )
 )]
 pub unsafe fn product_of_warpgroup<

@@ -1,6 +1,6 @@
 //! `naive`: one thread per element of C.
 
-use cuda_std::{bf16, f16, prelude::*};
+use cuda_std::{F8E4M3, F8E5M2, bf16, f16, prelude::*};
 
 use crate::gemm::{
     policy::{NAIVE_ROWS, RUNG_GROUP, RUNG_TILE},
@@ -18,7 +18,7 @@ use crate::gemm::{
 /// # Safety
 /// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. `bias` holds a row of C if the
 /// epilogue has one.
-#[kernel(launch_bounds((RUNG_TILE * NAIVE_ROWS) as u32), instances(f32, f64, f16, bf16, i8))]
+#[kernel(launch_bounds((RUNG_TILE * NAIVE_ROWS) as u32), instances(f32, f64, f16, bf16, i8, e4m3: (F8E4M3), e5m2: (F8E5M2)))]
 pub unsafe fn gemm_naive<T: Element>(
     a: Global<T>,
     b: Global<T>,

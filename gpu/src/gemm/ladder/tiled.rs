@@ -1,6 +1,6 @@
 //! `tiled`: square tiles of A and B in shared memory.
 
-use cuda_std::{bf16, f16, prelude::*};
+use cuda_std::{F8E4M3, F8E5M2, bf16, f16, prelude::*};
 
 use crate::gemm::{
     policy::{RUNG_GROUP, RUNG_TILE},
@@ -22,7 +22,7 @@ const PITCH: usize = RUNG_TILE + 1;
 /// # Safety
 /// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. `bias` holds a row of C if the
 /// epilogue has one.
-#[kernel(launch_bounds((RUNG_TILE * RUNG_TILE) as u32), instances(f32, f64, f16, bf16, i8))]
+#[kernel(launch_bounds((RUNG_TILE * RUNG_TILE) as u32), instances(f32, f64, f16, bf16, i8, e4m3: (F8E4M3), e5m2: (F8E5M2)))]
 pub unsafe fn gemm_tiled<T: Element>(
     a: Global<T>,
     b: Global<T>,

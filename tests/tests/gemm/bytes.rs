@@ -1,6 +1,8 @@
-//! Products of `i8`, whose sums in `i32` wrap around: every variant and every kernel gives the same bits on every device.
+//! Products of elements of 8 bits. Those of `i8`, whose sums in `i32` wrap around, and those of whole numbers of `F8E4M3` and
+//! `F8E5M2` are exact: every variant and every kernel gives the same bits on every device.
 
-use rand::Rng;
+use cuda_std::{F8E4M3, F8E5M2};
+use rand::{Rng, rngs::StdRng};
 use warpwright::{
     Device, DeviceKind, Error, InvalidKind, Matrix,
     ops::gemm::{Precision, Way},
@@ -13,7 +15,7 @@ use warpwright_tests::{
 
 use super::{
     TRANSPOSES,
-    problem::{Activation, Gemm, Margin, Operands, TAILS, plain},
+    problem::{Activation, Gemm, Margin, Multiplied, Operands, TAILS, plain},
     problems, variants,
 };
 
@@ -46,34 +48,89 @@ const SHAPES: [[usize; 3]; 7] = [
     [130, 131, 67],
 ];
 
-/// Returns the same problem for `i8`, with factors of its own and without GELU.
-fn of_integers(i: usize, problem: Gemm) -> Gemm {
-    let mut tail = problem.tail;
-    if tail.activation == Some(Activation::Gelu) {
-        tail.activation = Some(Activation::Relu);
+/// An element type whose products are exact for some values.
+trait OfBytes: Multiplied {
+    /// The name in the kernels' names.
+    const NAME: &'static str;
+    /// Returns an element of A or B.
+    fn element(rng: &mut StdRng) -> Self;
+    /// Returns an element of C or of the bias.
+    fn of_result(rng: &mut StdRng) -> Self::Result;
+    /// Returns the same problem with factors and a tail that the type has.
+    fn problem(_i: usize, problem: Gemm) -> Gemm {
+        problem
     }
-    Gemm {
-        factors: FACTORS[i % FACTORS.len()],
-        tail,
-        ..problem
+    /// Returns whether the library's choice is tested with a problem.
+    fn is_tested(_i: usize, _problem: &Gemm) -> bool {
+        true
     }
 }
 
+impl OfBytes for i8 {
+    const NAME: &'static str = "i8";
+
+    /// The ends of the type are frequent.
+    fn element(rng: &mut StdRng) -> Self {
+        match rng.random_range(0..8) {
+            0 => i8::MIN,
+            1 => i8::MAX,
+            _ => rng.random(),
+        }
+    }
+
+    fn of_result(rng: &mut StdRng) -> i32 {
+        rng.random()
+    }
+
+    /// With factors of its own and without GELU.
+    fn problem(i: usize, problem: Gemm) -> Gemm {
+        let mut tail = problem.tail;
+        if tail.activation == Some(Activation::Gelu) {
+            tail.activation = Some(Activation::Relu);
+        }
+        Gemm {
+            factors: FACTORS[i % FACTORS.len()],
+            tail,
+            ..problem
+        }
+    }
+}
+
+macro_rules! eight_bits {
+    ($($ty:ident: $name:literal;)*) => { $(
+        impl OfBytes for $ty {
+            const NAME: &'static str = $name;
+
+            fn element(rng: &mut StdRng) -> Self {
+                Self::from_f32(rng.random_range(-8..=8) as f32)
+            }
+
+            fn of_result(rng: &mut StdRng) -> f32 {
+                rng.random_range(-100..=100) as f32
+            }
+
+            /// On the CPU executor tensor cores take long.
+            fn is_tested(i: usize, problem: &Gemm) -> bool {
+                problem.executor == Executor::Cuda || i.is_multiple_of(7)
+            }
+        }
+    )* };
+}
+eight_bits! {
+    F8E4M3: "e4m3";
+    F8E5M2: "e5m2";
+}
+
 /// Checks products by some variants against sums in the order of k.
-fn are_exact(problems: &[Gemm], variants: &[&'static str]) {
+fn are_exact<T: OfBytes>(problems: &[Gemm], variants: &[&'static str]) {
     cases::run(
         problems,
         |_| variants.to_vec(),
         |_, problem| {
             let mut rng = data::generator((problem.m * 31 + problem.n * 17 + problem.k) as u64);
-            // The ends of the type are frequent.
-            let value = || match rng.random_range(0..8) {
-                0 => i8::MIN,
-                1 => i8::MAX,
-                _ => rng.random(),
-            };
             let mut of_c = data::generator(29);
-            let operands: Operands<i8> = problem.operands_of(value, || of_c.random());
+            let operands: Operands<T> =
+                problem.operands_of(|| T::element(&mut rng), || T::of_result(&mut of_c));
             let expected = problem.all_by_the_book(&operands);
             Ok((operands, expected))
         },
@@ -84,19 +141,33 @@ fn are_exact(problems: &[Gemm], variants: &[&'static str]) {
     );
 }
 
-#[test]
-fn i8_products() {
+fn products<T: OfBytes>() {
     let problems: Vec<Gemm> = problems()
         .into_iter()
         .enumerate()
-        .map(|(i, problem)| of_integers(i, problem))
+        .filter(|(i, problem)| T::is_tested(*i, problem))
+        .map(|(i, problem)| T::problem(i, problem))
         .collect();
-    are_exact(&problems, &variants());
+    are_exact::<T>(&problems, &variants());
+}
+
+#[test]
+fn i8_products() {
+    products::<i8>();
+}
+
+#[test]
+fn e4m3_products() {
+    products::<F8E4M3>();
+}
+
+#[test]
+fn e5m2_products() {
+    products::<F8E5M2>();
 }
 
 /// Every kernel of `best`: shapes, transpositions, stacks, tails, and parts of k.
-#[test]
-fn every_kernel_of_i8_gives_the_products() {
+fn every_kernel<T: OfBytes>() {
     let mut problems = Vec::new();
     for executor in Executor::ALL {
         for (i, way) in Way::OF_HALVES.into_iter().enumerate() {
@@ -116,7 +187,7 @@ fn every_kernel_of_i8_gives_the_products() {
                         parts: (i >= 2).then_some(1 + (j + l) % 3),
                         ..plain(executor, shape)
                     };
-                    problems.push(of_integers(i + j + l, problem));
+                    problems.push(T::problem(i + j + l, problem));
                 }
             }
             // Without factors and tail, and on a GPU with more tiles than there are multiprocessors.
@@ -133,7 +204,22 @@ fn every_kernel_of_i8_gives_the_products() {
             }
         }
     }
-    are_exact(&problems, &["best"]);
+    are_exact::<T>(&problems, &["best"]);
+}
+
+#[test]
+fn every_kernel_of_i8_gives_the_products() {
+    every_kernel::<i8>();
+}
+
+#[test]
+fn every_kernel_of_e4m3_gives_the_products() {
+    every_kernel::<F8E4M3>();
+}
+
+#[test]
+fn every_kernel_of_e5m2_gives_the_products() {
+    every_kernel::<F8E5M2>();
 }
 
 /// A sum beyond the ends of `i32` wraps around. On the CPU executor, where lanes cost time, that of one thread.
@@ -156,14 +242,13 @@ fn sums_wrap_around() {
 
 /// The kernels are those that were asked for. Where rows do not begin at multiples of 16 bytes, or lie across k, tiles are
 /// written before, for which there is room.
-#[test]
-fn each_way_of_i8_launches_its_kernels() {
+fn each_way<T: OfBytes>(others: &str) {
     let able = |device: &&Device| {
         let capability = device.info().compute_capability;
         capability.is_none_or(|capability| capability == (9, 0))
     };
     for device in devices::all().filter(able) {
-        let all = device.zeros_matrix::<i8>(32, 64).unwrap();
+        let all = device.zeros_matrix::<T>(32, 64).unwrap();
         for (left, transposed, tiled) in [(16, true, 0), (16, false, 1), (8, true, 2)] {
             for (way, columns) in Way::OF_HALVES.into_iter().zip([0, 0, 256, 128, 64]) {
                 let a = all.rect(0..16, left..left + 16).unwrap();
@@ -175,10 +260,11 @@ fn each_way_of_i8_launches_its_kernels() {
                 };
                 let product = product.prepare().unwrap();
                 let (expected, room) = match columns {
-                    0 => (vec!["gemm_best_fragments".to_owned()], 0),
+                    0 => (vec![others.to_owned()], 0),
                     _ => {
-                        let mut kernels = vec!["gemm_best_tiles__i8".to_owned(); tiled.min(1)];
-                        kernels.push(format!("gemm_best_lines__i8_{columns}_nt"));
+                        let tiles = format!("gemm_best_tiles__{}", T::NAME);
+                        let mut kernels = vec![tiles; tiled.min(1)];
+                        kernels.push(format!("gemm_best_lines__{}_{columns}_nt", T::NAME));
                         (kernels, tiled * 128 * LINE)
                     }
                 };
@@ -193,6 +279,74 @@ fn each_way_of_i8_launches_its_kernels() {
             }
         }
     }
+}
+
+#[test]
+fn each_way_launches_its_kernels() {
+    each_way::<i8>("gemm_best_fragments");
+    each_way::<F8E4M3>("gemm_best_fragments_small__e4m3");
+    each_way::<F8E5M2>("gemm_best_fragments_small__e5m2");
+}
+
+/// Multiplies matrices of any numbers of 8 bits, and of such of one size. Cards of 9.0 have the bits of the CPU executor, and
+/// the error has its bound.
+fn any_numbers<T: OfBytes<Result = f32, Scale = f32>>(any: fn(u8) -> T, near: fn(f32) -> T) {
+    for (kind, [m, n, k]) in [[70, 90, 400], [130, 40, 1000]].into_iter().enumerate() {
+        let mut rng = data::generator(kind as u64);
+        let mut element = || match kind {
+            // Small, subnormal and 0.
+            0 => any(rng.random::<u8>() & 0xBF),
+            _ => near(rng.random_range(-1.0..1.0)),
+        };
+        let [mut a, b] = [m * k, n * k].map(|len| (0..len).map(|_| element()).collect::<Vec<T>>());
+        if kind == 0 {
+            a[5] = any(0x7F);
+        }
+        let product = |device: &Device| {
+            let a = device.upload_matrix(&a, m, k).unwrap();
+            let b = device.upload_matrix(&b, n, k).unwrap();
+            let product = device.gemm(&a, &b).transpose_b().run().unwrap();
+            product.to_vec().unwrap()
+        };
+        let expected = product(&Device::cpu());
+        for device in
+            devices::all().filter(|device| device.info().compute_capability == Some((9, 0)))
+        {
+            compare::same_bits(&product(device), &expected).unwrap();
+        }
+        let (mut greatest, mut not_finite) = (0.0_f64, 0);
+        for (i, found) in expected.into_iter().enumerate() {
+            let (row, column) = (i / n * k, i % n * k);
+            let products = (0..k).map(|k| {
+                let [a, b] = [a[row + k], b[column + k]].map(|it| f64::from(it.widen()));
+                a * b
+            });
+            let (sum, size) =
+                products.fold((0.0, 0.0), |(sum, size), it| (sum + it, size + it.abs()));
+            if !sum.is_finite() {
+                assert!(
+                    sum.is_nan() == found.is_nan() && !found.is_finite(),
+                    "{i}: {found}"
+                );
+                not_finite += 1;
+                continue;
+            }
+            greatest = greatest.max((f64::from(found) - sum).abs() / size);
+        }
+        assert_eq!(not_finite, [n, 0][kind]);
+        let bound = [1.0 / 32.0, 1.0 / 512.0][kind];
+        assert!(greatest < bound, "{kind}: {greatest}");
+        println!(
+            "the error of {} is {greatest:.2e} of all magnitudes",
+            T::NAME
+        );
+    }
+}
+
+#[test]
+fn any_numbers_of_eight_bits() {
+    any_numbers::<F8E4M3>(F8E4M3::from_bits, F8E4M3::from_f32);
+    any_numbers::<F8E5M2>(F8E5M2::from_bits, F8E5M2::from_f32);
 }
 
 #[test]
