@@ -60,14 +60,14 @@ trait OfBytes: Multiplied {
     fn problem(_i: usize, problem: Gemm) -> Gemm {
         problem
     }
-    /// Returns whether the library's choice is tested with a problem.
-    fn is_tested(_i: usize, _problem: &Gemm) -> bool {
-        true
-    }
+    /// The problems, and those of named kernels, of which the CPU executor has one: lanes cost time, and tensor cores with sums
+    /// in `f32` most of all.
+    const ONE_OF: [usize; 2];
 }
 
 impl OfBytes for i8 {
     const NAME: &'static str = "i8";
+    const ONE_OF: [usize; 2] = [3, 2];
 
     /// The ends of the type are frequent.
     fn element(rng: &mut StdRng) -> Self {
@@ -100,6 +100,7 @@ macro_rules! eight_bits {
     ($($ty:ident: $name:literal;)*) => { $(
         impl OfBytes for $ty {
             const NAME: &'static str = $name;
+            const ONE_OF: [usize; 2] = [7, 7];
 
             fn element(rng: &mut StdRng) -> Self {
                 Self::from_f32(rng.random_range(-8..=8) as f32)
@@ -107,11 +108,6 @@ macro_rules! eight_bits {
 
             fn of_result(rng: &mut StdRng) -> f32 {
                 rng.random_range(-100..=100) as f32
-            }
-
-            /// On the CPU executor tensor cores take long.
-            fn is_tested(i: usize, problem: &Gemm) -> bool {
-                problem.executor == Executor::Cuda || i.is_multiple_of(7)
             }
         }
     )* };
@@ -145,7 +141,7 @@ fn products<T: OfBytes>() {
     let problems: Vec<Gemm> = problems()
         .into_iter()
         .enumerate()
-        .filter(|(i, problem)| T::is_tested(*i, problem))
+        .filter(|(i, problem)| problem.executor == Executor::Cuda || i.is_multiple_of(T::ONE_OF[0]))
         .map(|(i, problem)| T::problem(i, problem))
         .collect();
     are_exact::<T>(&problems, &variants());
@@ -173,8 +169,7 @@ fn every_kernel<T: OfBytes>() {
         for (i, way) in Way::OF_HALVES.into_iter().enumerate() {
             for (j, shape) in SHAPES.into_iter().enumerate() {
                 for (l, transpose) in TRANSPOSES.into_iter().enumerate() {
-                    // On the CPU executor one combination of two.
-                    if executor == Executor::Cpu && (i + j + l) % 2 != 0 {
+                    if executor == Executor::Cpu && !(i + j + l).is_multiple_of(T::ONE_OF[1]) {
                         continue;
                     }
                     let problem = Gemm {
