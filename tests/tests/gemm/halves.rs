@@ -146,9 +146,9 @@ fn same_bits<T: Real>(problems: &[Gemm], usual: Way) {
             Ok((operands, expected?))
         },
         |device, problem, (operands, expected), variant| {
-            problem.check::<T>(device, operands, variant)?;
             let got = problem.by_the_library(device, operands, variant);
             let got = got.map_err(|error| error.to_string())?;
+            problem.is_right::<T>(operands, variant, &got)?;
             match is_known(device) {
                 true => compare::same_bits(&got, expected),
                 false => Ok(()),
