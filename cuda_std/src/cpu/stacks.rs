@@ -8,11 +8,16 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
-use corosensei::stack::DefaultStack;
+#[cfg(windows)]
+use corosensei::stack::StackTebFields;
+use corosensei::stack::{DefaultStack, Stack, StackPointer};
 
 use super::MAX_THREADS_PER_BLOCK;
 
@@ -40,6 +45,50 @@ const KEPT: usize = 12 * BLOCK;
 /// waiting for it, through a thread that a lane has started.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// A lane's stack. Those of a block begin at different lines of their pages. If all began at the same one, what lanes use
+/// most would share a few sets of the processor's first cache.
+pub(super) struct LaneStack {
+    memory: DefaultStack,
+    /// The number of bytes above the base.
+    skipped: usize,
+}
+
+impl LaneStack {
+    /// Makes a stack of at least `bytes` bytes.
+    fn new(bytes: usize) -> std::io::Result<Self> {
+        const LINE: usize = 64;
+        const PAGE: usize = 4096;
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        // An odd number of lines: as many stacks as a page has lines begin at different ones.
+        let skipped = NEXT.fetch_add(13 * LINE, Ordering::Relaxed) % PAGE;
+        let memory = DefaultStack::new(bytes + PAGE)?;
+        Ok(Self { memory, skipped })
+    }
+}
+
+// SAFETY: the memory is that of the stack inside, without some bytes at its base. A page more was asked for.
+unsafe impl Stack for LaneStack {
+    fn base(&self) -> StackPointer {
+        let base = self.memory.base().get() - self.skipped;
+        StackPointer::new(base).expect("a stack does not begin at address 0")
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.memory.limit()
+    }
+
+    #[cfg(windows)]
+    fn teb_fields(&self) -> StackTebFields {
+        self.memory.teb_fields()
+    }
+
+    #[cfg(windows)]
+    fn update_teb_fields(&mut self, stack_limit: usize, guaranteed_stack_bytes: usize) {
+        self.memory
+            .update_teb_fields(stack_limit, guaranteed_stack_bytes);
+    }
+}
+
 /// The use of the budget.
 struct Budget {
     /// The number of lanes of launches from outside of kernels.
@@ -52,7 +101,7 @@ struct Budget {
     /// The number of stacks whose lanes could not be ended. They are never freed.
     leaked: usize,
     /// Stacks that no lane uses, by their size.
-    idle: Vec<(usize, Vec<DefaultStack>)>,
+    idle: Vec<(usize, Vec<LaneStack>)>,
     /// The launches that wait, in the order of their arrival.
     queue: VecDeque<u64>,
     next: u64,
@@ -108,7 +157,7 @@ impl Budget {
     }
 
     /// Takes up to `count` unused stacks of `bytes` bytes.
-    fn reuse(&mut self, bytes: usize, count: usize) -> Vec<DefaultStack> {
+    fn reuse(&mut self, bytes: usize, count: usize) -> Vec<LaneStack> {
         let found = self.idle.iter_mut().find(|(size, _)| *size == bytes);
         found.map_or_else(Vec::new, |(_, stacks)| {
             stacks.split_off(stacks.len().saturating_sub(count))
@@ -116,7 +165,7 @@ impl Budget {
     }
 
     /// Removes unused stacks until `most` are left. Returns the removed ones.
-    fn shrink(&mut self, most: usize) -> Vec<DefaultStack> {
+    fn shrink(&mut self, most: usize) -> Vec<LaneStack> {
         let mut over = self.idle().saturating_sub(most);
         let mut gone = Vec::new();
         for (_, stacks) in &mut self.idle {
@@ -152,7 +201,7 @@ pub(super) struct Stacks {
 
 /// The stacks of a launch that no worker has.
 struct Free {
-    stacks: Vec<DefaultStack>,
+    stacks: Vec<LaneStack>,
     leaked: usize,
     /// The lanes that were taken for further blocks of the threads, and the number of these blocks.
     further: Vec<(Source, usize)>,
@@ -250,13 +299,13 @@ impl Stacks {
     }
 
     /// Returns some of the existing stacks, for a worker of `threads` lanes.
-    pub fn for_worker(&self, threads: usize) -> Vec<DefaultStack> {
+    pub fn for_worker(&self, threads: usize) -> Vec<LaneStack> {
         let stacks = &mut self.free().stacks;
         stacks.split_off(stacks.len().saturating_sub(threads))
     }
 
     /// Takes back the stacks of a worker.
-    pub fn give_back(&self, stacks: &mut Vec<DefaultStack>, leaked: usize) {
+    pub fn give_back(&self, stacks: &mut Vec<LaneStack>, leaked: usize) {
         let mut free = self.free();
         free.stacks.append(stacks);
         free.leaked += leaked;
@@ -266,11 +315,11 @@ impl Stacks {
     ///
     /// # Errors
     /// The system's error message.
-    pub fn make(&self) -> Result<DefaultStack, String> {
-        let made = DefaultStack::new(self.bytes).or_else(|_| {
+    pub fn make(&self) -> Result<LaneStack, String> {
+        let made = LaneStack::new(self.bytes).or_else(|_| {
             let kept = budget().shrink(0);
             drop(kept);
-            DefaultStack::new(self.bytes)
+            LaneStack::new(self.bytes)
         });
         made.map_err(|error| {
             let bytes = self.bytes;

@@ -56,7 +56,7 @@ struct Load {
 #[derive(Default)]
 pub(super) struct Mbarriers {
     all: Vec<Mbarrier>,
-    loads: Vec<Load>,
+    loads: VecDeque<Load>,
     drawn: u32,
 }
 
@@ -343,7 +343,7 @@ impl BlockState {
         }
         let number = barrier.number();
         barrier.not_awaited.push((number, lane.linear, copy));
-        mbarriers.loads.push(Load {
+        mbarriers.loads.push_back(Load {
             copy,
             lane: lane.linear,
             mbarrier: index,
@@ -401,14 +401,18 @@ impl BlockState {
             }
         };
         let load = mbarriers.loads.remove(chosen);
-        mbarriers.all[load.mbarrier].missing -= load.copy.bytes as i64;
-        debug_assert_eq!(mbarriers.all[load.mbarrier].number(), load.phase);
+        let load = load.expect("the chosen one is among them");
+        let barrier = &mut mbarriers.all[load.mbarrier];
+        barrier.missing -= load.copy.bytes as i64;
+        let is_last = barrier.missing == 0;
+        debug_assert_eq!(barrier.number(), load.phase);
         drop(mbarriers);
         // SAFETY: the views of the copy have these bytes, in memory that lives as long as the launch and the block.
         unsafe { load.copy.reach(Moment::Wait) };
         shadow::with(|tracker| tracker.landed(&load.copy));
         self.changed();
-        if let Err(what) = self.mbarrier_advances(load.mbarrier) {
+        // A copy that is not the last one changes nothing: its bytes were expected when it was started.
+        if is_last && let Err(what) = self.mbarrier_advances(load.mbarrier) {
             let at = load.copy.at;
             self.record(self.lane(load.lane), FaultKind::Mbarrier { what, at });
         }

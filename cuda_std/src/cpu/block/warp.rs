@@ -57,6 +57,8 @@ impl BlockState {
 
     /// Executes a warp operation: waits until every lane that `mask` names has arrived, then `complete` turns the inputs
     /// (by lane of the warp) into results.
+    // Inlined, because after a switch of stacks the processor mispredicts each return.
+    #[inline(always)]
     pub fn warp(
         &self,
         lane: &Lane,
@@ -94,10 +96,11 @@ impl BlockState {
             if pending.arrived & mask == 0 || pending.mask & bit == 0 {
                 continue;
             }
-            if pending.mask == mask
-                && pending.operation == operation
-                && (core::ptr::eq(pending.at, at) || pending.at == at)
-            {
+            // Names and places that are not the same object may still be equal.
+            let is_same = core::ptr::eq(pending.operation, operation)
+                && core::ptr::eq(pending.at, at)
+                || pending.operation == operation && pending.at == at;
+            if pending.mask == mask && is_same {
                 joined = Some(index);
                 continue;
             }
