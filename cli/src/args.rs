@@ -202,7 +202,7 @@ pub struct Histogram {
 /// `matmul A B -o OUT.npy`
 #[derive(Debug, ClapArgs)]
 pub struct Matmul {
-    /// A .npy file of f16, bf16, f32 or f64 with two axes, M x K; - reads standard input
+    /// A .npy file of i8, F8E4M3, F8E5M2, f16, bf16, f32 or f64 with two axes, M x K; - reads standard input
     #[arg(value_name = "A")]
     pub a: PathBuf,
     /// A .npy file of the same type, K x N; - reads standard input
@@ -222,10 +222,10 @@ pub struct Matmul {
     /// Factor of C [default: 1 with --c]; with 0, C does not count, whatever is in it
     #[arg(long, value_name = "X", requires = "c", allow_hyphen_values = true)]
     pub beta: Option<f64>,
-    /// A .npy file of the same type, M x N, to be added
+    /// A .npy file of the product's type, M x N, to be added: i32 for i8, f32 for F8E4M3 and F8E5M2, else the same type
     #[arg(long, value_name = "C")]
     pub c: Option<PathBuf>,
-    /// A .npy file of the same type with one axis of N elements, which are added to each row
+    /// A .npy file of the product's type with one axis of N elements, which are added to each row
     #[arg(long, value_name = "BIAS")]
     pub bias: Option<PathBuf>,
     /// The function of each element that is written

@@ -1,7 +1,11 @@
-//! The arrays that the program reads and writes: one or two axes, C order, nine element types.
+//! The arrays that the program reads and writes: one or two axes, C order, twelve element types.
+
+use std::fmt;
 
 use half::{bf16, f16};
-use std::fmt;
+use warpwright::cuda_std::{F8E4M3, F8E5M2};
+
+use crate::error::Error;
 
 /// The lengths of an array's axes. Data is in C order: the last axis varies fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,103 +49,16 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The element types that the program reads and writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dtype {
-    /// 8-bit unsigned integer.
-    U8,
-    /// 16-bit unsigned integer.
-    U16,
-    /// 32-bit unsigned integer.
-    U32,
-    /// 32-bit signed integer.
-    I32,
-    /// 64-bit signed integer.
-    I64,
-    /// IEEE 754 binary16.
-    F16,
-    /// The upper half of an IEEE 754 binary32.
-    Bf16,
-    /// IEEE 754 binary32.
-    F32,
-    /// IEEE 754 binary64.
-    F64,
-}
-
-impl Dtype {
-    /// All types, in the order in which lists name them.
-    pub const ALL: [Dtype; 9] = [
-        Dtype::U8,
-        Dtype::U16,
-        Dtype::U32,
-        Dtype::I32,
-        Dtype::I64,
-        Dtype::F16,
-        Dtype::Bf16,
-        Dtype::F32,
-        Dtype::F64,
-    ];
-
-    /// Returns Rust's name of the type.
-    pub fn name(self) -> &'static str {
-        match self {
-            Dtype::U8 => "u8",
-            Dtype::U16 => "u16",
-            Dtype::U32 => "u32",
-            Dtype::I32 => "i32",
-            Dtype::I64 => "i64",
-            Dtype::F16 => "f16",
-            Dtype::Bf16 => "bf16",
-            Dtype::F32 => "f32",
-            Dtype::F64 => "f64",
-        }
-    }
-
-    /// Returns NumPy's kind letter and size in bytes, as in `u1` or `f8`. NumPy has no `bf16`: the package `ml_dtypes`, which
-    /// adds it for JAX and others, has it saved as two bytes of no kind, `V2`.
-    pub fn code(self) -> &'static str {
-        match self {
-            Dtype::U8 => "u1",
-            Dtype::U16 => "u2",
-            Dtype::U32 => "u4",
-            Dtype::I32 => "i4",
-            Dtype::I64 => "i8",
-            Dtype::F16 => "f2",
-            Dtype::Bf16 => "V2",
-            Dtype::F32 => "f4",
-            Dtype::F64 => "f8",
-        }
-    }
-
-    /// Returns the size of one element in bytes.
-    pub fn size(self) -> usize {
-        match self {
-            Dtype::U8 => 1,
-            Dtype::U16 | Dtype::F16 | Dtype::Bf16 => 2,
-            Dtype::U32 | Dtype::I32 | Dtype::F32 => 4,
-            Dtype::I64 | Dtype::F64 => 8,
-        }
-    }
-
-    /// Returns `u8 u16 u32 i32 i64 f16 bf16 f32 f64`, for error messages.
-    pub fn list() -> String {
-        Dtype::ALL.map(Dtype::name).join(" ")
-    }
-}
-
-impl fmt::Display for Dtype {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// An element type that an [`Array`] can hold.
 pub trait Element: bytemuck::Pod + Send + Sync + fmt::Debug + PartialEq {
     /// The type's name in files and messages.
     const DTYPE: Dtype;
 
     /// Returns the value with its bytes in the opposite order.
-    fn swap_bytes(self) -> Self;
+    fn with_swapped_bytes(mut self) -> Self {
+        bytemuck::bytes_of_mut(&mut self).reverse();
+        self
+    }
 
     /// Returns the array that holds this data.
     fn into_array(data: Data<Self>) -> Array;
@@ -150,15 +67,59 @@ pub trait Element: bytemuck::Pod + Send + Sync + fmt::Debug + PartialEq {
     fn from_array(array: &Array) -> Option<&Data<Self>>;
 }
 
-macro_rules! element {
-    ($type:ty, $variant:ident, |$value:ident| $swapped:expr) => {
-        impl Element for $type {
-            const DTYPE: Dtype = Dtype::$variant;
+/// Defines the element types: the name here, Rust's type and its name, NumPy's kind letter and size in bytes, and what it is.
+macro_rules! types {
+    ($($variant:ident $type:ty, $name:literal, $code:literal, $doc:literal;)*) => {
+        /// The element types that the program reads and writes.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Dtype {
+            $(#[doc = $doc] $variant,)*
+        }
 
-            fn swap_bytes(self) -> Self {
-                let $value = self;
-                $swapped
+        impl Dtype {
+            /// All types, in the order in which lists name them.
+            pub const ALL: &[Dtype] = &[$(Dtype::$variant),*];
+
+            /// Returns Rust's name of the type.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Dtype::$variant => $name,)*
+                }
             }
+
+            /// Returns NumPy's kind letter and size in bytes, as in `u1` or `f8`. NumPy has neither `bf16` nor floats of 8
+            /// bits: the package `ml_dtypes`, which adds them for JAX and others, has them saved as `V2`, `V1` and `f1`.
+            pub fn code(self) -> &'static str {
+                match self {
+                    $(Dtype::$variant => $code,)*
+                }
+            }
+
+            /// Returns the size of one element in bytes.
+            pub fn size(self) -> usize {
+                match self {
+                    $(Dtype::$variant => size_of::<$type>(),)*
+                }
+            }
+        }
+
+        /// An array of any of the supported element types.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Array {
+            $(#[doc = $doc] $variant(Data<$type>),)*
+        }
+
+        impl Array {
+            /// Returns the type of the elements.
+            pub fn dtype(&self) -> Dtype {
+                match self {
+                    $(Array::$variant(_) => Dtype::$variant,)*
+                }
+            }
+        }
+
+        $(impl Element for $type {
+            const DTYPE: Dtype = Dtype::$variant;
 
             fn into_array(data: Data<Self>) -> Array {
                 Array::$variant(data)
@@ -170,27 +131,45 @@ macro_rules! element {
                     _ => None,
                 }
             }
-        }
+        })*
     };
 }
+types! {
+    U8 u8, "u8", "u1", "8-bit unsigned integer.";
+    U16 u16, "u16", "u2", "16-bit unsigned integer.";
+    U32 u32, "u32", "u4", "32-bit unsigned integer.";
+    I8 i8, "i8", "i1", "8-bit signed integer.";
+    I32 i32, "i32", "i4", "32-bit signed integer.";
+    I64 i64, "i64", "i8", "64-bit signed integer.";
+    F8E4M3 F8E4M3, "F8E4M3", "V1", "8-bit float with three bits of a fraction.";
+    F8E5M2 F8E5M2, "F8E5M2", "f1", "8-bit float with two bits of a fraction.";
+    F16 f16, "f16", "f2", "IEEE 754 binary16.";
+    Bf16 bf16, "bf16", "V2", "The upper half of an IEEE 754 binary32.";
+    F32 f32, "f32", "f4", "IEEE 754 binary32.";
+    F64 f64, "f64", "f8", "IEEE 754 binary64.";
+}
 
-element!(u8, U8, |value| value);
-element!(u16, U16, |value| value.swap_bytes());
-element!(u32, U32, |value| value.swap_bytes());
-element!(i32, I32, |value| value.swap_bytes());
-element!(i64, I64, |value| value.swap_bytes());
-element!(f16, F16, |value| f16::from_bits(
-    value.to_bits().swap_bytes()
-));
-element!(bf16, Bf16, |value| bf16::from_bits(
-    value.to_bits().swap_bytes()
-));
-element!(f32, F32, |value| f32::from_bits(
-    value.to_bits().swap_bytes()
-));
-element!(f64, F64, |value| f64::from_bits(
-    value.to_bits().swap_bytes()
-));
+impl Dtype {
+    /// The types of 8 bits that only some commands take: the others are those of reductions and scans.
+    pub const NARROW: [Dtype; 3] = [Dtype::I8, Dtype::F8E4M3, Dtype::F8E5M2];
+
+    /// Returns the names of all types, for error messages.
+    pub fn list() -> String {
+        names(Dtype::ALL.iter().copied())
+    }
+}
+
+/// Returns the names of types, as in `u8 u16 u32`.
+fn names(types: impl Iterator<Item = Dtype>) -> String {
+    let names: Vec<&str> = types.map(Dtype::name).collect();
+    names.join(" ")
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// A shape and its values in C order; `values.len()` is the product of the axes.
 #[derive(Debug, Clone, PartialEq)]
@@ -229,29 +208,6 @@ impl<T> Data<T> {
     }
 }
 
-/// An array of any of the supported element types.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Array {
-    /// 8-bit unsigned integers.
-    U8(Data<u8>),
-    /// 16-bit unsigned integers.
-    U16(Data<u16>),
-    /// 32-bit unsigned integers.
-    U32(Data<u32>),
-    /// 32-bit signed integers.
-    I32(Data<i32>),
-    /// 64-bit signed integers.
-    I64(Data<i64>),
-    /// 16-bit floats.
-    F16(Data<f16>),
-    /// 16-bit floats with the exponents of `f32`.
-    Bf16(Data<bf16>),
-    /// 32-bit floats.
-    F32(Data<f32>),
-    /// 64-bit floats.
-    F64(Data<f64>),
-}
-
 /// Evaluates an expression with the [`Data`] of an [`Array`] of any type bound to a name.
 ///
 /// ```
@@ -264,6 +220,15 @@ pub enum Array {
 macro_rules! with_data {
     ($array:expr, $data:ident => $body:expr) => {
         match $array {
+            $crate::array::Array::I8($data) => $body,
+            $crate::array::Array::F8E4M3($data) => $body,
+            $crate::array::Array::F8E5M2($data) => $body,
+            other => $crate::with_data!(other, numbers $data => $body, _ => unreachable!("all others are numbers")),
+        }
+    };
+    // The types of numbers, and what an array of another one gives.
+    ($array:expr, numbers $data:ident => $body:expr, $other:pat => $else:expr) => {
+        match $array {
             $crate::array::Array::U8($data) => $body,
             $crate::array::Array::U16($data) => $body,
             $crate::array::Array::U32($data) => $body,
@@ -273,24 +238,29 @@ macro_rules! with_data {
             $crate::array::Array::Bf16($data) => $body,
             $crate::array::Array::F32($data) => $body,
             $crate::array::Array::F64($data) => $body,
+            $other => $else,
         }
     };
 }
 
+/// Evaluates an expression with the [`Data`] of an [`Array`] of numbers bound to a name. The expression has a
+/// [`Result`](crate::error::Result): arrays of [`Dtype::NARROW`] give the error that this operation does not take them.
+#[macro_export]
+macro_rules! with_numbers {
+    ($operation:expr, $array:expr, $data:ident => $body:expr) => {
+        $crate::with_data!($array, numbers $data => $body, other => Err(other.is_narrow($operation)))
+    };
+}
+
 impl Array {
-    /// Returns the type of the elements.
-    pub fn dtype(&self) -> Dtype {
-        match self {
-            Array::U8(_) => Dtype::U8,
-            Array::U16(_) => Dtype::U16,
-            Array::U32(_) => Dtype::U32,
-            Array::I32(_) => Dtype::I32,
-            Array::I64(_) => Dtype::I64,
-            Array::F16(_) => Dtype::F16,
-            Array::Bf16(_) => Dtype::Bf16,
-            Array::F32(_) => Dtype::F32,
-            Array::F64(_) => Dtype::F64,
-        }
+    /// Returns the error of an operation that takes numbers alone, for an array of [`Dtype::NARROW`].
+    pub fn is_narrow(&self, operation: &str) -> Error {
+        let taken = Dtype::ALL.iter().copied();
+        let taken = names(taken.filter(|dtype| !Dtype::NARROW.contains(dtype)));
+        Error::failed(format!(
+            "{operation} takes {taken} and the array is {}: convert it, for example with astype",
+            self.dtype()
+        ))
     }
 
     /// Returns the axes' lengths.
@@ -344,9 +314,11 @@ mod tests {
 
     #[test]
     fn swapping_bytes_twice_changes_nothing() {
-        assert_eq!(1.5f32.swap_bytes().swap_bytes(), 1.5);
-        assert_eq!(Element::swap_bytes(0x0102u16), 0x0201);
-        assert_eq!(Element::swap_bytes(7u8), 7);
+        let swapped = 1.5_f32.with_swapped_bytes();
+        assert_eq!(swapped.to_bits(), 1.5_f32.to_bits().swap_bytes());
+        assert_eq!(swapped.with_swapped_bytes(), 1.5);
+        assert_eq!(0x0102_u16.with_swapped_bytes(), 0x0201);
+        assert_eq!(7_u8.with_swapped_bytes(), 7);
     }
 
     #[test]
@@ -355,9 +327,12 @@ mod tests {
             let bytes: usize = dtype.code()[1..].parse().unwrap();
             assert_eq!(bytes, dtype.size());
             let bits = dtype.name().trim_start_matches(char::is_alphabetic);
-            let bits: usize = bits.parse().unwrap();
-            assert_eq!(bits, 8 * dtype.size());
+            let bits = bits.split(char::is_alphabetic).next().unwrap();
+            assert_eq!(bits.parse(), Ok(8 * dtype.size()));
         }
-        assert_eq!(Dtype::list(), "u8 u16 u32 i32 i64 f16 bf16 f32 f64");
+        assert_eq!(
+            Dtype::list(),
+            "u8 u16 u32 i8 i32 i64 F8E4M3 F8E5M2 f16 bf16 f32 f64"
+        );
     }
 }

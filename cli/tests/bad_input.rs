@@ -85,7 +85,7 @@ fn bytes_behind_the_data() {
 
 #[test]
 fn another_element_type() {
-    let supported = "u8 u16 u32 i32 i64 f16 bf16 f32 f64";
+    let supported = "u8 u16 u32 i8 i32 i64 F8E4M3 F8E5M2 f16 bf16 f32 f64";
     refuses(
         &npy_bytes("'<c8'", false, "(1, 1)", &[0; 8]),
         &["<c8", supported, "astype"],

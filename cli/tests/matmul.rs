@@ -1,9 +1,11 @@
-//! Bad input of `warpwright matmul`: one line that says what to do.
+//! `warpwright matmul`: products of types of 8 bits, and bad input, which gives one line that says what to do.
 #![allow(missing_docs)]
 
 mod common;
 
 use common::Folder;
+use warpwright::cuda_std::{F8E4M3, F8E5M2};
+use warpwright_cli::array::{Array, Data, Element, Shape};
 
 #[test]
 fn products_of_what_does_not_fit() {
@@ -17,7 +19,11 @@ fn products_of_what_does_not_fit() {
         ("a.npy wide.npy -o o.npy", &["wide.npy", "f64", "f32"]),
         (
             "bytes.npy a.npy -o o.npy",
-            &["bytes.npy", "u8", "f16, bf16, f32 or f64"],
+            &[
+                "bytes.npy",
+                "u8",
+                "i8, F8E4M3, F8E5M2, f16, bf16, f32 or f64",
+            ],
         ),
         ("a.npy line.npy -o o.npy", &["line.npy", "two axes"]),
         (
@@ -55,5 +61,74 @@ fn products_of_what_does_not_fit() {
         ),
     ] {
         folder.fails(&format!("matmul {line}"), 2, parts);
+    }
+}
+
+/// Products of types of 8 bits, whose results have another type, and what else takes them.
+#[test]
+fn elements_of_8_bits() {
+    let shape = |height, width| Shape::Matrix { height, width };
+    let square = |values: [f32; 4]| Data::new(shape(2, 2), values.into()).unwrap();
+    fn floats<T: Element>(of: fn(f32) -> T, square: impl Fn([f32; 4]) -> Data<f32>) {
+        let folder = Folder::new();
+        let values: Vec<T> = [1.0, -1.5, 2.0, 0.25].map(of).into();
+        folder.matrix("a.npy", 2, 2, &values);
+        folder.matrix("c.npy", 2, 2, &[1.0_f32; 4]);
+        folder.vector("bias.npy", &[0.5_f32, -0.5]);
+        folder.succeeds("matmul a.npy a.npy --transpose-b -o out.npy --bias bias.npy");
+        let product = Array::F32(square([3.75, 1.125, 2.125, 3.5625]));
+        assert_eq!(folder.read("out.npy"), product);
+        folder.succeeds("matmul a.npy a.npy --transpose-b -o out.npy --alpha 2 --c c.npy");
+        let product = Array::F32(square([7.5, 4.25, 4.25, 9.125]));
+        assert_eq!(folder.read("out.npy"), product);
+        folder.succeeds("transpose a.npy -o out.npy");
+        folder.succeeds("transpose out.npy -o again.npy");
+        assert_eq!(folder.read("again.npy"), folder.read("a.npy"));
+        let parts = ["reduce takes u8", T::DTYPE.name(), "astype"];
+        folder.fails("reduce a.npy --op sum", 1, &parts);
+        folder.fails("sort out.npy -o sorted.npy", 1, &["one axis"]);
+        folder.fails(
+            "matmul a.npy a.npy -o o.npy --bias a.npy",
+            1,
+            &["the product has f32"],
+        );
+    }
+    floats(F8E4M3::from_f32, square);
+    floats(F8E5M2::from_f32, square);
+
+    let folder = Folder::new();
+    folder.matrix("a.npy", 2, 2, &[100_i8, -128, 127, 3]);
+    folder.matrix("c.npy", 2, 2, &[1_i32, 2, 3, 4]);
+    folder.succeeds("matmul a.npy a.npy --transpose-b -o out.npy --alpha -1 --c c.npy");
+    let values = vec![-26_383, -12_314, -12_313, -16_134];
+    let product = Data::new(shape(2, 2), values).unwrap();
+    assert_eq!(folder.read("out.npy"), Array::I32(product));
+    folder.vector("in.npy", &[100_i8, -128, 127, 3]);
+    folder.succeeds("sort in.npy -o out.npy");
+    let sorted = Data::vector(vec![-128_i8, 3, 100, 127]);
+    assert_eq!(folder.read("out.npy"), Array::I8(sorted));
+    folder.succeeds("top-k in.npy -k 1 -o out.npy");
+    assert_eq!(
+        folder.read("out.npy"),
+        Array::I8(Data::vector(vec![127_i8]))
+    );
+    for (line, code, part) in [
+        (
+            "matmul a.npy a.npy -o o.npy --alpha 0.5",
+            2,
+            "whole number of 32 bits, given 0.5",
+        ),
+        (
+            "matmul a.npy a.npy -o o.npy --c a.npy",
+            1,
+            "the product has i32",
+        ),
+        ("matmul a.npy c.npy -o o.npy", 1, "A has i8"),
+        ("matmul a.npy a.npy -o o.npy --activation gelu", 1, "gelu"),
+        ("scan in.npy --op sum -o o.npy", 1, "scan takes u8"),
+        ("unique in.npy -o o.npy", 1, "unique takes u8"),
+        ("histogram in.npy", 1, "the data is i8"),
+    ] {
+        folder.fails(line, code, &[part]);
     }
 }

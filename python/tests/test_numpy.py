@@ -227,8 +227,24 @@ class Products(unittest.TestCase):
         gelu = [0.5 * y * (1 + math.erf(y / math.sqrt(2))) for y in plain.ravel().tolist()]
         given = ww.matmul(x, weights.T, bias=bias, activation="gelu")
         np.testing.assert_allclose(given.ravel(), gelu, atol=1e-5)
-        for arguments in [{"activation": "tanh"}, {"bias": bias[:5]}, {"bias": x}]:
+        for arguments in [{"activation": "tanh"}, {"bias": bias[:5]}, {"bias": x}, {"bias": bias.astype(np.float64)}]:
             with self.assertRaises(ValueError):
+                ww.matmul(x, weights.T, **arguments)
+
+    def test_bytes(self):
+        x, weights = (np.arange(n * 70, dtype=np.int32).astype(np.int8).reshape(n, 70) for n in (33, 21))
+        bias = np.arange(21, dtype=np.int32) - 9
+        exact = x.astype(np.int32) @ weights.T.astype(np.int32)
+        plain = ww.matmul(x, weights.T)
+        self.assertEqual(plain.dtype, np.int32)
+        np.testing.assert_array_equal(plain, exact)
+        relu = ww.matmul(x, weights.T, bias=bias, activation="relu")
+        np.testing.assert_array_equal(relu, np.maximum(exact + bias, 0))
+        out = np.empty((33, 21), np.int32)
+        self.assertIs(ww.matmul(x, weights.T, out=out), out)
+        np.testing.assert_array_equal(out, exact)
+        for arguments in [{"activation": "gelu"}, {"bias": bias.astype(np.int8)}, {"out": out.astype(np.int8)}]:
+            with self.assertRaises((ValueError, TypeError)):
                 ww.matmul(x, weights.T, **arguments)
 
     def test_the_transpose(self):

@@ -179,8 +179,10 @@ fn histogram(
         (Array::F32(_) | Array::F64(_), None) => Err(Error::usage(format!(
             "the data is {dtype}, which does not number bins: give the binned range with --range LO HI"
         ))),
-        (Array::I32(_) | Array::I64(_), _) => refused("uint32"),
-        (Array::F16(_) | Array::Bf16(_), _) => refused("float32"),
+        (Array::I8(_) | Array::I32(_) | Array::I64(_), _) => refused("uint32"),
+        (Array::F8E4M3(_) | Array::F8E5M2(_) | Array::F16(_) | Array::Bf16(_), _) => {
+            refused("float32")
+        }
         (_, Some(_)) => Err(Error::usage(format!(
             "--range is for f32 and f64 and the data is {dtype}, whose values are bin numbers: leave it out, \
              or convert the data with array.astype('float32')"

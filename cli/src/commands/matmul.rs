@@ -28,9 +28,12 @@ pub fn run(global: &Global, options: &Matmul) -> Result<()> {
         Array::Bf16(a) => matmul(&device, a, &inputs, options, variant, single)?,
         Array::F32(a) => matmul(&device, a, &inputs, options, variant, single)?,
         Array::F64(a) => matmul(&device, a, &inputs, options, variant, |_, x| Ok(x))?,
+        Array::I8(a) => matmul(&device, a, &inputs, options, variant, whole)?,
+        Array::F8E4M3(a) => matmul(&device, a, &inputs, options, variant, single)?,
+        Array::F8E5M2(a) => matmul(&device, a, &inputs, options, variant, single)?,
         other => {
             return Err(Error::failed(format!(
-                "matmul needs f16, bf16, f32 or f64 and the array has {}: convert it",
+                "matmul needs i8, F8E4M3, F8E5M2, f16, bf16, f32 or f64 and the array has {}: convert it",
                 other.dtype()
             ))
             .within(options.a.display()));
@@ -38,6 +41,17 @@ pub fn run(global: &Global, options: &Matmul) -> Result<()> {
     };
     drop(inputs);
     done.write(global, &device, &target, "")
+}
+
+/// Returns a factor as an `i32`.
+fn whole(what: &str, number: f64) -> Result<i32> {
+    let rounded = number as i32;
+    match f64::from(rounded) == number {
+        true => Ok(rounded),
+        false => Err(Error::usage(format!(
+            "{what} of products of i8 has to be a whole number of 32 bits, given {number}"
+        ))),
+    }
 }
 
 /// The matrices that were read.
@@ -48,11 +62,11 @@ struct Inputs {
     bias: Option<Array>,
 }
 
-/// Returns the data of a matrix of the same type as A.
-fn same_type<'a, T: Element>(array: &'a Array, path: &Path) -> Result<&'a Data<T>> {
+/// Returns the data of an array of type `T`, which is that of `other`.
+fn same_type<'a, T: Element>(array: &'a Array, other: &str, path: &Path) -> Result<&'a Data<T>> {
     T::from_array(array).ok_or_else(|| {
         Error::failed(format!(
-            "the array has {} and A has {}: convert one of them",
+            "the array has {} and {other} has {}: convert one of them",
             array.dtype(),
             T::DTYPE
         ))
@@ -72,7 +86,7 @@ fn upload<T: Element>(device: &Device, data: &Data<T>, path: &Path) -> Result<Ma
 }
 
 fn upload_bias<T: Element>(device: &Device, array: &Array, path: &Path) -> Result<Vector<T>> {
-    let data = same_type::<T>(array, path)?;
+    let data = same_type::<T>(array, "the product", path)?;
     if !matches!(data.shape(), Shape::Vector(_)) {
         let text = "--bias needs one axis and the array has two: save it with reshape(-1)";
         return Err(Error::failed(text).within(path.display()));
@@ -81,7 +95,7 @@ fn upload_bias<T: Element>(device: &Device, array: &Array, path: &Path) -> Resul
     vector.map_err(|error| failed(error).within(path.display()))
 }
 
-fn matmul<T: Element + GemmElement<Result = T>>(
+fn matmul<T: Element + GemmElement<Result: Element>>(
     device: &Device,
     a: &Data<T>,
     inputs: &Inputs,
@@ -90,9 +104,10 @@ fn matmul<T: Element + GemmElement<Result = T>>(
     factor: impl Fn(&str, f64) -> Result<T::Scale>,
 ) -> Result<Done<Array>> {
     let a = upload(device, a, &options.a)?;
-    let b = upload(device, same_type::<T>(&inputs.b, &options.b)?, &options.b)?;
+    let b = same_type::<T>(&inputs.b, "A", &options.b)?;
+    let b = upload(device, b, &options.b)?;
     let bias = match (&inputs.bias, &options.bias) {
-        (Some(bias), Some(path)) => Some(upload_bias::<T>(device, bias, path)?),
+        (Some(bias), Some(path)) => Some(upload_bias::<T::Result>(device, bias, path)?),
         _ => None,
     };
     let mut request = device.gemm(&a, &b).alpha(factor("--alpha", options.alpha)?);
@@ -117,7 +132,11 @@ fn matmul<T: Element + GemmElement<Result = T>>(
             .map(array));
         return done.map(|product| product);
     };
-    let c = upload(device, same_type::<T>(c, path)?, path)?;
+    let c = upload(
+        device,
+        same_type::<T::Result>(c, "the product", path)?,
+        path,
+    )?;
     if let Some(name) = variant {
         request = request.variant(name);
     }
@@ -137,7 +156,7 @@ fn matmul<T: Element + GemmElement<Result = T>>(
     })
 }
 
-fn array<T: Element + GemmElement<Result = T>>(matrix: &Matrix<T>) -> Result<Array> {
+fn array<T: Element>(matrix: &Matrix<T>) -> Result<Array> {
     let shape = Shape::Matrix {
         height: matrix.height(),
         width: matrix.width(),

@@ -3,7 +3,7 @@
 use warpwright::Device;
 use warpwright::ops::reduce::{Operator, Reducible, Value};
 use warpwright_cli::error::{Error, Result};
-use warpwright_cli::with_data;
+use warpwright_cli::with_numbers;
 
 use super::{Done, check_variant, failed, families, open, read, reduce_axis, timed};
 use crate::args::{Global, Op, Reduce};
@@ -37,7 +37,7 @@ pub fn run(global: &Global, options: &Reduce) -> Result<()> {
     let device = open(global.device)?;
     let input = read(&options.input)?;
     let variant = global.variant.as_deref();
-    let done = with_data!(&input, data => values(&device, data.values(), options.op, variant));
+    let done = with_numbers!("reduce", &input, data => values(&device, data.values(), options.op, variant));
     let done = done.map_err(|error| error.within(options.input.display()))?;
     if global.json {
         return report::json(&Answer {

@@ -7,7 +7,7 @@ use warpwright::ops::axis::{Axis, AxisOperator, AxisReducible};
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
-use warpwright_cli::with_data;
+use warpwright_cli::with_numbers;
 
 use super::{Done, check_variant, failed, families, open, read, shown, timed};
 use crate::args::{Global, Op, Reduce};
@@ -51,9 +51,9 @@ fn answer(
 ) -> Result<()> {
     let numbers: Vec<Number> = match written {
         Some(_) => Vec::new(),
-        None => {
-            with_data!(&done.value, data => data.values().iter().map(|&v| Number::from(v)).collect())
-        }
+        None => with_numbers!(
+            "reduce", &done.value, data => Ok(data.values().iter().map(|&v| Number::from(v)).collect())
+        )?,
     };
     if global.json {
         return report::json(&Answer {
@@ -112,7 +112,7 @@ impl Work<'_> {
             Array::I32(data) => self.typed(data, Ok),
             Array::F32(data) => self.typed(data, Ok),
             Array::F64(data) => self.typed(data, Ok),
-            Array::I64(_) | Array::F16(_) | Array::Bf16(_) => Err(Error::failed(format!(
+            _ => Err(Error::failed(format!(
                 "reduce --axis takes u8, u16, u32, i32, f32 and f64 and the array is {}: convert it, \
                  for example with astype",
                 input.dtype()

@@ -6,7 +6,7 @@ use warpwright::ops::select::Selectable;
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::Result;
 use warpwright_cli::output::{self, Target};
-use warpwright_cli::with_data;
+use warpwright_cli::with_numbers;
 
 use super::{Done, check_names, check_variant, failed, families, open, read, shaped, shown, timed};
 use crate::args::{Global, RunLengths};
@@ -27,7 +27,7 @@ pub fn run(global: &Global, options: &RunLengths) -> Result<()> {
     let device = open(global.device)?;
     let input = read(&options.input)?;
     let variant = global.variant.as_deref();
-    let done = with_data!(&input, data => run_lengths(&device, data, variant));
+    let done = with_numbers!("run-lengths", &input, data => run_lengths(&device, data, variant));
     let done = done.map_err(|error| error.within(options.input.display()))?;
     let shape = input.shape();
     drop(input);

@@ -5,7 +5,7 @@ use warpwright::{Device, MatrixView};
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
-use warpwright_cli::with_data;
+use warpwright_cli::with_numbers;
 
 use super::{Done, check_variant, failed, families, open, read, shaped, timed};
 use crate::args::{Global, Scan, ScanOp};
@@ -29,7 +29,7 @@ pub fn run(global: &Global, options: &Scan) -> Result<()> {
     let device = open(global.device)?;
     let input = read(&options.input)?;
     let variant = global.variant.as_deref();
-    let done = with_data!(&input, data => scan(&device, data, options, variant));
+    let done = with_numbers!("scan", &input, data => scan(&device, data, options, variant));
     let done = done.map_err(|error| error.within(options.input.display()))?;
     drop(input);
     done.write(global, &device, &target, "")

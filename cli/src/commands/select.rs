@@ -10,7 +10,7 @@ use warpwright::ops::select::{
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
-use warpwright_cli::with_data;
+use warpwright_cli::with_numbers;
 
 use super::{Done, check_variant, failed, families, open, read, shaped, timed};
 use crate::args::{Condition, Global, Select, Unique};
@@ -23,7 +23,7 @@ pub fn run(global: &Global, options: &Select) -> Result<()> {
     let input = read(&options.input)?;
     let variant = global.variant.as_deref();
     let condition = &options.condition;
-    let done = with_data!(&input, data => select(&device, data, condition, variant));
+    let done = with_numbers!("select", &input, data => select(&device, data, condition, variant));
     let done = done.map_err(|error| error.within(options.input.display()))?;
     write(global, &device, &target, &input, &done)
 }
@@ -35,7 +35,7 @@ pub fn unique(global: &Global, options: &Unique) -> Result<()> {
     let device = open(global.device)?;
     let input = read(&options.input)?;
     let variant = global.variant.as_deref();
-    let done = with_data!(&input, data => first_of_runs(&device, data, variant));
+    let done = with_numbers!("unique", &input, data => first_of_runs(&device, data, variant));
     let done = done.map_err(|error| error.within(options.input.display()))?;
     write(global, &device, &target, &input, &done)
 }

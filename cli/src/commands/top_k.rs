@@ -5,7 +5,7 @@ use warpwright::ops::sort::SortKey;
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::Result;
 use warpwright_cli::output::{self, Target};
-use warpwright_cli::with_data;
+use warpwright_cli::with_numbers;
 
 use super::{Done, check_names, check_variant, failed, families, open, read, shaped, shown, timed};
 use crate::args::{Global, TopK};
@@ -26,7 +26,10 @@ pub fn run(global: &Global, options: &TopK) -> Result<()> {
     let device = open(global.device)?;
     let input = read(&options.input)?;
     let variant = global.variant.as_deref();
-    let done = with_data!(&input, data => top_k(&device, data, options, variant));
+    let done = match &input {
+        Array::I8(data) => top_k(&device, data, options, variant),
+        input => with_numbers!("top-k", input, data => top_k(&device, data, options, variant)),
+    };
     let done = done.map_err(|error| error.within(options.input.display()))?;
     let shape = input.shape();
     drop(input);

@@ -167,8 +167,7 @@ fn element_type(descriptor: &str) -> Result<(Dtype, ByteOrder)> {
              array.astype('float32')"
         )));
     }
-    let dtype = Dtype::ALL
-        .into_iter()
+    let dtype = (Dtype::ALL.iter().copied())
         .find(|dtype| dtype.code() == code)
         .ok_or_else(|| {
             Error::failed(format!(

@@ -1,7 +1,8 @@
 //! Reads and writes NumPy's `.npy` format, versions 1.0, 2.0 and 3.0.
 //!
 //! Reading supports both byte orders, C and Fortran order, one or two axes, and the types of [`Dtype`]. Writing uses C order
-//! and the machine's byte order. Two bytes of no kind (`V2`) are `bf16`, as `ml_dtypes` has them saved. Memory for the data is
+//! and the machine's byte order. Two bytes of no kind (`V2`) are `bf16`, one (`V1`) is `F8E4M3`, and a float of
+//! one byte (`f1`) is `F8E5M2`, as `ml_dtypes` has them saved. Memory for the data is
 //! allocated only after the header has been compared with the file's length.
 //!
 //! Format: NumPy Enhancement Proposal 1, <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
@@ -12,7 +13,10 @@ mod literal;
 use std::io::{self, Read, Write};
 
 use half::{bf16, f16};
-use warpwright::Device;
+use warpwright::{
+    Device,
+    cuda_std::{F8E4M3, F8E5M2},
+};
 
 use crate::array::{Array, Data, Dtype, Element, Shape};
 use crate::error::{Error, Result};
@@ -36,17 +40,16 @@ const TILE: usize = 32;
 /// pickled data, sizes that overflow, and too little memory.
 pub fn read(mut reader: impl Read, length: u64) -> Result<Array> {
     let header = header::read(&mut reader, length)?;
-    match header.dtype {
-        Dtype::U8 => read_data::<u8>(reader, &header),
-        Dtype::U16 => read_data::<u16>(reader, &header),
-        Dtype::U32 => read_data::<u32>(reader, &header),
-        Dtype::I32 => read_data::<i32>(reader, &header),
-        Dtype::I64 => read_data::<i64>(reader, &header),
-        Dtype::F16 => read_data::<f16>(reader, &header),
-        Dtype::Bf16 => read_data::<bf16>(reader, &header),
-        Dtype::F32 => read_data::<f32>(reader, &header),
-        Dtype::F64 => read_data::<f64>(reader, &header),
+    macro_rules! read {
+        ($($variant:ident $type:ty),*) => {
+            match header.dtype {
+                $(Dtype::$variant => read_data::<$type>(reader, &header),)*
+            }
+        };
     }
+    read!(
+        U8 u8, U16 u16, U32 u32, I8 i8, I32 i32, I64 i64, F8E4M3 F8E4M3, F8E5M2 F8E5M2, F16 f16, Bf16 bf16, F32 f32, F64 f64
+    )
 }
 
 fn read_data<T: Element>(mut reader: impl Read, header: &header::ArrayHeader) -> Result<Array> {
@@ -56,7 +59,7 @@ fn read_data<T: Element>(mut reader: impl Read, header: &header::ArrayHeader) ->
         .map_err(read_error)?;
     if header.byte_order == ByteOrder::Foreign {
         for value in &mut values {
-            *value = value.swap_bytes();
+            *value = value.with_swapped_bytes();
         }
     }
     if let (Shape::Matrix { height, width }, true) = (header.shape, header.fortran_order) {
@@ -123,7 +126,7 @@ fn read_error(error: io::Error) -> Error {
 pub fn write(mut writer: impl Write, array: &Array) -> Result<()> {
     let code = array.dtype().code();
     let order = match (array.dtype(), cfg!(target_endian = "big")) {
-        (Dtype::U8, _) => '|',
+        (Dtype::U8 | Dtype::I8, _) => '|',
         (_, true) => '>',
         (_, false) => '<',
     };

@@ -85,6 +85,23 @@ fn floats_of_16_bits_are_read() {
     assert_eq!(parse(&bytes).unwrap(), Array::Bf16(expected));
 }
 
+/// 1.5 and -2 in 8 bits, as `ml_dtypes` has NumPy write them.
+#[test]
+fn floats_of_8_bits_are_read() {
+    let bytes = file(1, &header("'<V1'", false, "(2,)"), &[0x3C, 0xC0]);
+    let expected = [1.5, -2.0].map(F8E4M3::from_f32);
+    assert_eq!(
+        parse(&bytes).unwrap(),
+        Array::F8E4M3(Data::vector(expected.into()))
+    );
+    let bytes = file(1, &header("'<f1'", false, "(2,)"), &[0x3E, 0xC0]);
+    let expected = [1.5, -2.0].map(F8E5M2::from_f32);
+    assert_eq!(
+        parse(&bytes).unwrap(),
+        Array::F8E5M2(Data::vector(expected.into()))
+    );
+}
+
 #[test]
 fn big_endian_data_is_converted() {
     let values = [1u16, 256, 65535];
@@ -210,7 +227,6 @@ fn other_element_types_are_named() {
         "'|V4'",
         "'|b1'",
         "'<u8'",
-        "'|i1'",
         "'<i2'",
         "'<c8'",
         "'|S5'",
@@ -224,7 +240,7 @@ fn other_element_types_are_named() {
             &bytes,
             &[
                 descr.trim_matches('\''),
-                "u8 u16 u32 i32 i64 f16 bf16 f32 f64",
+                "u8 u16 u32 i8 i32 i64 F8E4M3 F8E5M2 f16 bf16 f32 f64",
                 "astype",
             ],
         );

@@ -3,13 +3,16 @@
 use pyo3::{exceptions::PyValueError, prelude::*};
 use warpwright::{
     Matrix, MatrixRect, MatrixRectMut, MatrixView,
-    ops::{convolution::Convolvable, gemm::Precision},
+    ops::{
+        convolution::Convolvable,
+        gemm::{GemmElement, Precision},
+    },
 };
 
 use super::{Any, Maybe, same_type};
 use crate::{
     call::{Call, Place},
-    dtype::by_type,
+    dtype::{Item, by_type},
     error::raised,
     source::Rect,
 };
@@ -31,9 +34,9 @@ pub fn transpose(py: Python<'_>, x: Any<'_, '_>, stream: Maybe<'_, '_>) -> PyRes
     })
 }
 
-/// The matrix product of `a` and `b`, of `float32`, `float64`, `float16` or `bfloat16`. A matrix may be a transposed one
-/// (`b.T`), and its rows may be apart; nothing is copied. With more than two axes an array is a stack of matrices, and one
-/// matrix is multiplied with each of a stack.
+/// The matrix product of `a` and `b`, of `float32`, `float64`, `float16`, `bfloat16`, or `int8` with a result of `int32`. A
+/// matrix may be a transposed one (`b.T`), and its rows may be apart; nothing is copied. With more than two axes an array is a
+/// stack of matrices, and one matrix is multiplied with each of a stack.
 ///
 /// `bias` has an element for each column of the result and is added to each row; `activation`, `relu` or `gelu`, is applied to
 /// the sum. The same kernel does both. `precision='bf16x6'` multiplies `float32` on tensor cores, about as exactly and faster;
@@ -63,10 +66,7 @@ pub fn matmul(
     same_type(NAME, &a, &b)?;
     let bias = bias.map(|bias| call.source(bias)).transpose()?;
     let mut inputs = vec![&a, &b];
-    if let Some(bias) = &bias {
-        same_type(NAME, &a, bias)?;
-        inputs.push(bias);
-    }
+    inputs.extend(&bias);
     let bias = bias.as_ref().map(|bias| bias.vector(NAME)).transpose()?;
     let (left, right) = (a.matrices(NAME)?, b.matrices(NAME)?);
     let [of_a, of_b] = [&a.shape, &b.shape].map(|shape| &shape[..shape.len() - 2]);
@@ -85,8 +85,14 @@ pub fn matmul(
     let count: usize = stack.iter().product();
     // All rows of a stack times one matrix are one product.
     let is_one = count == 1 || right.count == 1 && !left.transposed;
-    by_type!(NAME, a.dtype, [F16 Bf16 F32 F64], T => {
-        call.written::<T>(NAME, (out, shape), (&inputs, false), py, |device, to| {
+    by_type!(NAME, a.dtype, [I8 F16 Bf16 F32 F64], T => {
+        type Product = <T as GemmElement>::Result;
+        if let Some(given) = inputs.get(2).map(|bias| bias.dtype).filter(|it| *it != Product::NAMED) {
+            return Err(PyValueError::new_err(format!(
+                "{NAME}: a bias of {} required, {} given", Product::NAMED.name(), given.name()
+            )));
+        }
+        call.written::<Product>(NAME, (out, shape), (&inputs, false), py, |device, to| {
             let rect = |of: &Rect| {
                 MatrixRect::from_vector(of.elements.view::<T>(device)?, of.rows, of.columns, of.stride)
             };
@@ -107,14 +113,14 @@ pub fn matmul(
                 }
             }
             if let Some(bias) = bias {
-                request = request.bias(bias.view::<T>(device)?);
+                request = request.bias(bias.view::<Product>(device)?);
             }
             request = match activation {
                 Some("relu") => request.relu(),
                 Some(_) => request.gelu(),
                 None => request,
             };
-            run_at!(device, to, T, [count * height, width], request)
+            run_at!(device, to, Product, [count * height, width], request)
         })
     })
 }
