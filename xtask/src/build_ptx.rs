@@ -119,7 +119,8 @@ struct Selection {
 }
 
 impl Selection {
-    /// Selects these architectures and families. An empty list selects all shipped ones.
+    /// Selects these architectures and families. An empty list selects all shipped ones. Of an architecture, the modules that
+    /// are shipped for it are selected; if none is, all modules of the families.
     fn new(archs: &[NvvmArch], families: &[String]) -> Result<Self> {
         let known = project::families();
         for name in families {
@@ -131,16 +132,20 @@ impl Selection {
             .collect();
         let shipped = |arch: NvvmArch| {
             let is_shipped = |module: &&String| project::shipped(module).any(|it| it == arch);
-            (arch, chosen.iter().filter(is_shipped).cloned().collect())
+            let modules = chosen.iter().filter(is_shipped).cloned();
+            (arch, modules.collect::<Vec<_>>())
         };
         let modules = match archs {
             [] => (project::SHIPPED.iter())
                 .map(|(arch, _)| shipped(*arch))
                 .collect(),
             archs => (archs.iter().collect::<BTreeSet<_>>().into_iter())
-                .map(|arch| match project::is_specific(*arch) {
-                    true => shipped(*arch),
-                    false => (*arch, chosen.clone()),
+                .map(|arch| match shipped(*arch) {
+                    // Nothing of it is shipped, so that somebody wants to look at it.
+                    (_, modules) if modules.is_empty() && !project::is_specific(*arch) => {
+                        (*arch, chosen.clone())
+                    }
+                    shipped => shipped,
                 })
                 .collect(),
         };

@@ -37,6 +37,21 @@ fn problems(folder: &Path, manifest: &Manifest, sources: &str) -> Vec<String> {
 }
 
 #[test]
+fn of_an_architecture_what_is_shipped_for_it_is_selected() {
+    let names = |arch, family: &str| -> Vec<String> {
+        let selection = Selection::new(&[arch], &[family.to_owned()]).unwrap();
+        selection.pairs().map(|(_, name)| name.to_owned()).collect()
+    };
+    assert_eq!(names(NvvmArch::Compute75, "gemm"), ["gemm", "gemm_ladder"]);
+    assert_eq!(names(NvvmArch::Compute80, "gemm"), ["gemm"]);
+    assert_eq!(names(NvvmArch::Compute90a, "gemm"), ["gemm"]);
+    assert!(names(NvvmArch::Compute90a, "map").is_empty());
+    // Nothing of these is shipped.
+    assert_eq!(names(NvvmArch::Compute80, "map"), ["map", "map_ladder"]);
+    assert_eq!(names(NvvmArch::Compute86, "gemm"), ["gemm", "gemm_ladder"]);
+}
+
+#[test]
 fn files_as_the_manifest_says_are_no_problem() {
     let (folder, manifest) = committed();
     assert!(problems(folder.path(), &manifest, SOURCES).is_empty());
