@@ -1,9 +1,9 @@
 //! Every row of every table of tuning gives what a rung of the ladder gives, on the CPU executor with all its checks.
 
-use std::{fmt::Debug, sync::Arc};
+use std::{collections::HashMap, fmt::Debug, sync::Arc};
 
 use warpwright::{
-    Boundary, Candidate, Element, Generator,
+    Boundary, Candidate, Device, Element, Generator,
     ops::{
         axis::{Axis, AxisOperator, AxisReducible},
         map::{Sin, Sqrt},
@@ -35,20 +35,28 @@ fn each(family: &str, rung: &str, problems: impl Fn(&str) -> Vec<Workload>) {
     let candidates = tuning::candidates().into_iter();
     let candidates: Vec<_> = candidates.filter(|it| it.family == family).collect();
     assert!(!candidates.is_empty());
+    let found = |problem: &Workload, device: &Device, variant: &str| {
+        let input = problem.input(device).unwrap();
+        let mut ready = input.prepare(device, Some(variant)).unwrap();
+        ready.enqueue().unwrap();
+        let what = format!("{}: {variant} on {device:?}", problem.name());
+        assert_eq!(ready.check().unwrap(), Ok(()), "{what}");
+        (ready.bits().unwrap(), what)
+    };
+    // The rungs have no rows.
+    let mut expected = HashMap::new();
     for it in candidates {
         let (key, label) = (it.key, it.label.clone());
         let candidate = Arc::new(Candidate::new(it, &[]).unwrap());
         let device = devices::cpu().with_candidate(candidate.clone());
-        for problem in problems(key) {
-            let name = problem.name();
-            let input = problem.input(&device).unwrap();
-            let [expected, found] = [rung, "best"].map(|variant| {
-                let mut ready = input.prepare(&device, Some(variant)).unwrap();
-                ready.enqueue().unwrap();
-                assert_eq!(ready.check().unwrap(), Ok(()), "{name}: {device:?}");
-                ready.bits().unwrap()
-            });
-            assert!(expected == found, "{name}: {device:?}");
+        let problems = problems(key);
+        let expected = expected.entry(key).or_insert_with(|| {
+            let by_rung = |problem| found(problem, &devices::cpu(), rung).0;
+            problems.iter().map(by_rung).collect::<Vec<_>>()
+        });
+        for (problem, expected) in problems.iter().zip(expected) {
+            let (found, what) = found(problem, &device, "best");
+            assert!(*expected == found, "{what}");
         }
         assert!(candidate.launches() > 0, "{key} {label}");
     }
@@ -194,7 +202,7 @@ fn random_numbers() {
             _ => Distribution::Normal(1.0, 2.0),
         };
         let of = |generator| {
-            [(1, 0), (4099, 1), (70_001, 4100)].map(|(len, first)| {
+            [(1, 0), (4099, 1), (20_011, 4100)].map(|(len, first)| {
                 Workload::new(Draw::<f32>::new(generator, distribution, len).starting_at(first))
             })
         };

@@ -39,6 +39,9 @@ fn check<K: Key>(keys: &[K], offsets: &[usize]) {
         }
         let wanted: Vec<u64> = order.iter().map(|at| keys[*at].bits()).collect();
         for device in devices::all() {
+            if !descending && !super::has_every_case::<K>(device) {
+                continue;
+            }
             let input = device.upload(keys).unwrap();
             let segments = segments(device, offsets, descending);
             for variant in cases::variants("sort") {

@@ -63,11 +63,7 @@ const LEFT_OUT: &[(&str, Option<&str>, &str)] = &[
         Some("mutations"),
         "it reads the corpus in the source tree",
     ),
-    (
-        "warpwright-tests",
-        Some("compile_fail"),
-        "it compiles programs",
-    ),
+    ("warpwright", Some("compile_fail"), "it compiles programs"),
     (
         "warpwright-tests",
         Some("cuda_std_parity"),

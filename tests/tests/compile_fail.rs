@@ -1,6 +1,0 @@
-//! A launch with a wrong argument list does not compile, and the compiler says why.
-
-#[test]
-fn wrong_arguments_do_not_compile() {
-    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
-}
