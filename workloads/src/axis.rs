@@ -3,11 +3,11 @@
 //! Sums are checked with whole numbers. Floats must then be exact too, and an element that is missing or added twice is always
 //! noticed. The rounding of float sums is checked with fractions, against its bound.
 
-use rayon::prelude::*;
 use warpwright::ops::axis::{Axis, AxisOperator, AxisReducible};
 use warpwright::{Device, MatrixView, Result, Vector};
 
 use crate::compare::each;
+use crate::parallel;
 use crate::sample::{Make, spread};
 use crate::{
     Bits, Family, Number, Prepared, Problem, Scale, Total, Verdict, Workload, prepared,
@@ -333,6 +333,9 @@ struct Values<'a, T> {
     results: usize,
 }
 
+/// The number of values that a thread takes at a time.
+const PART: usize = 1 << 14;
+
 impl<T: Copy + Sync> Values<'_, T> {
     fn fold<A: Copy + Send + Sync>(
         &self,
@@ -344,22 +347,27 @@ impl<T: Copy + Sync> Values<'_, T> {
         if self.width == 0 {
             return none();
         }
-        let rows = self.values.par_chunks(self.width);
+        let height = self.values.len() / self.width;
+        let row = |at: usize| &self.values[at * self.width..(at + 1) * self.width];
         match self.axis {
-            Axis::Rows => rows
-                .map(|row| row.iter().copied().fold(zero, &add))
-                .collect(),
+            Axis::Rows => parallel::map(height, (PART / self.width).max(1), |at| {
+                row(at).iter().copied().fold(zero, &add)
+            }),
             Axis::Columns => {
-                let row = |mut all: Vec<A>, row: &[T]| {
-                    let pairs = all.iter_mut().zip(row);
-                    pairs.for_each(|(one, value)| *one = add(*one, *value));
+                let rows = (PART / self.width).max(height / 256).max(1);
+                let parts = parallel::parts(height, rows, |part| {
+                    let mut all = none();
+                    for at in part {
+                        let pairs = all.iter_mut().zip(row(at));
+                        pairs.for_each(|(one, value)| *one = add(*one, *value));
+                    }
                     all
-                };
+                });
                 let both = |mut a: Vec<A>, b: Vec<A>| {
                     a.iter_mut().zip(b).for_each(|(a, b)| *a = merge(*a, b));
                     a
                 };
-                rows.with_min_len(256).fold(none, row).reduce(none, both)
+                parts.into_iter().reduce(both).unwrap_or_else(none)
             }
         }
     }

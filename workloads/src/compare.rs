@@ -1,6 +1,6 @@
 use std::fmt::Debug;
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// The result of a check: `Ok`, or what is wrong with an answer.
 pub type Verdict = Result<(), String>;
@@ -26,10 +26,10 @@ pub(crate) fn each<T: Sync>(
         let found = found.len();
         return Err(format!("expected {expected} elements, found {found}"));
     }
-    let all = found.par_iter().enumerate().with_min_len(1 << 12);
-    let wrong =
-        all.find_map_first(|(at, found)| wrong(at, found).map(|text| format!("at {at}: {text}")));
-    wrong.map_or(Ok(()), Err)
+    let first = parallel::find(expected, 1 << 14, |mut part| {
+        part.find_map(|at| Some((at, wrong(at, &found[at])?)))
+    });
+    first.map_or(Ok(()), |(at, text)| Err(format!("at {at}: {text}")))
 }
 
 /// Checks that a number is within a bound of the expected one. NaN never is.

@@ -1,10 +1,10 @@
 //! Convolutions, compared bit by bit, because the library specifies the order of the sums.
 
-use rayon::prelude::*;
 use warpwright::ops::convolution::Convolvable;
 use warpwright::{Boundary, Device, Matrix, Result};
 
 use crate::compare::each;
+use crate::parallel;
 use crate::sample::{self, Make, Part, spread};
 use crate::{
     Family, Number, Prepared, Problem, Scale, Verdict, Workload, equal, prepared, with_variant,
@@ -149,8 +149,7 @@ impl<T: Value> Convolution<T> {
 
     /// Computes all elements.
     fn elements(&self, values: &[T]) -> Vec<T> {
-        let all = (0..values.len()).into_par_iter().with_min_len(1 << 10);
-        all.map(|index| self.element(values, index)).collect()
+        parallel::map(values.len(), 1 << 10, |index| self.element(values, index))
     }
 
     /// Returns the same convolution with another boundary.

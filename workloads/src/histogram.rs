@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use rayon::prelude::*;
 use warpwright::{Device, Element, Histogram, Result, Vector, VectorView};
 
+use crate::parallel;
 use crate::sample::{Make, Part, spread};
 use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, equal, prepared, with_variant};
 
@@ -194,11 +194,11 @@ impl<T: Value> Problem for Counts<T> {
             a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
             (a, outside + more)
         };
-        let values = values[self.part.range(self.len)].par_iter();
-        let (counts, outside) = values
-            .with_min_len(1 << 22)
-            .fold(none, count)
-            .reduce(none, both);
+        let values = &values[self.part.range(self.len)];
+        let parts = parallel::parts(self.len, 1 << 22, |part| {
+            values[part].iter().fold(none(), count)
+        });
+        let (counts, outside) = parts.into_iter().reduce(both).unwrap_or_else(none);
         Truth { counts, outside }
     }
 

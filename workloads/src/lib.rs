@@ -10,6 +10,7 @@ mod compare;
 mod families;
 mod family;
 mod number;
+mod parallel;
 mod problem;
 pub mod sample;
 mod scale;

@@ -4,8 +4,9 @@ use half::{bf16, f16};
 use rayon::prelude::*;
 use warpwright::{Device, Result, Vector};
 
+use crate::parallel;
 use crate::sample::{Make, Part};
-use crate::sort::{Key, Sorted, few_keys};
+use crate::sort::{Key, Sorted, few_keys, sorted};
 use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant};
 
 const LENGTHS: [usize; 8] = [0, 1, 31, 257, 3839, 3840, 3841, 8000];
@@ -95,7 +96,8 @@ impl<K: Key> Merge<K> {
         let mut keys = self.make.values(total, 31 + side as u64, set);
         if side == 0 || matches!(self.what, What::Merge | What::Pairs) {
             let part = &mut keys[self.part.range(self.len[side])];
-            part.par_sort_unstable_by_key(|key| self.number(*key));
+            let in_order = sorted(part, self.is_descending);
+            part.copy_from_slice(&in_order);
         }
         keys
     }
@@ -241,7 +243,7 @@ impl<K: Key> Problem for Merge<K> {
             };
             return Sorted {
                 keys: Vec::new(),
-                values: b.par_iter().map(place).collect(),
+                values: parallel::map(b.len(), 1 << 12, |at| place(&b[at])),
             };
         }
         // The sort is stable: equal keys of the first array stay before those of the second.
@@ -251,13 +253,15 @@ impl<K: Key> Problem for Merge<K> {
                 .collect::<Vec<_>>()
         };
         let values = [numbers(first, 0), numbers(second, 1)].concat();
-        let mut all: Vec<(K, u64)> = [a, b].concat().into_iter().zip(values).collect();
-        all.par_sort_by_key(|(key, _)| self.number(*key));
-        let (keys, values) = all.into_iter().unzip();
+        let keys = [a, b].concat();
+        let mut all: Vec<(u64, u64)> =
+            parallel::map(keys.len(), 1 << 14, |at| (self.number(keys[at]), at as u64));
+        all.par_sort_unstable();
+        let places = || all.iter().map(|(_, at)| *at as usize);
         Sorted {
-            keys,
+            keys: places().map(|at| keys[at]).collect(),
             values: match self.what {
-                What::Pairs => values,
+                What::Pairs => places().map(|at| values[at]).collect(),
                 _ => Vec::new(),
             },
         }

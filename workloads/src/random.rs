@@ -7,10 +7,10 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use rayon::prelude::*;
 use warpwright::cuda_std::random::{PoissonTable, Xorwow};
 use warpwright::{Device, Generator, RandomGenerator, Result, Vector};
 
+use crate::parallel;
 use crate::{
     Bits, Family, Number, Prepared, Problem, Scale, Verdict, Workload, with_variant, within,
 };
@@ -374,17 +374,25 @@ impl<T: Random> Draw<T> {
     ) -> Option<String> {
         let [seed, stream] = self.stream;
         if self.generator == Generator::Philox {
-            let quads = quads.into_par_iter();
-            return quads.find_map_first(|quad| wrong(quad, philox(quad, stream, seed)));
+            let count = (quads.end - quads.start) as usize;
+            return parallel::find(count, 1 << 12, |part| {
+                let mut quads = part.map(|at| quads.start + at as u64);
+                quads.find_map(|quad| wrong(quad, philox(quad, stream, seed)))
+            });
         }
         // The quads are processed one sequence after the other, because XORWOW can only step.
         let starts = quads.start..quads.end.min(quads.start + SEQUENCES);
-        starts.into_par_iter().find_map_first(|start| {
+        let first = |start: u64| {
             let (sequence, round) = (start % SEQUENCES, start / SEQUENCES);
             let mut random = Xorwow::new(seed, stream * SEQUENCES + sequence, 4 * round);
             (start..quads.end)
                 .step_by(SEQUENCES as usize)
                 .find_map(|quad| wrong(quad, std::array::from_fn(|_| random.next_word())))
+        };
+        let count = (starts.end - starts.start) as usize;
+        parallel::find(count, 64, |part| {
+            let mut starts = part.map(|at| starts.start + at as u64);
+            starts.find_map(first)
         })
     }
 }

@@ -4,10 +4,10 @@
 //! missing or added twice is always noticed. The rounding of sums is checked with fractions, against its bound.
 
 use half::{bf16, f16};
-use rayon::prelude::*;
 use warpwright::ops::reduce::{Operator, Reducible, Value};
 use warpwright::{Device, Result, Vector};
 
+use crate::parallel;
 use crate::sample::{Make, Part, spread};
 use crate::{
     Bits, Family, Number, Prepared, Problem, Scale, Total, Verdict, Workload, prepared,
@@ -192,6 +192,14 @@ impl<T: Number + Reducible<Sum: Total>> Problem for Reduction<T> {
     }
 }
 
+/// The number of values that a thread takes at a time.
+const PART: usize = 1 << 14;
+
+/// Returns what a function gives for each part of the values.
+fn parts<T: Sync, R: Send>(values: &[T], of: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
+    parallel::parts(values.len(), PART, |part| of(&values[part]))
+}
+
 /// Returns the result, computed by loops over the values. For sums and products of fractions, the length of the longest chain
 /// of operations gives the bound.
 pub(crate) fn truth<T: Number + Reducible<Sum: Total>>(
@@ -199,10 +207,9 @@ pub(crate) fn truth<T: Number + Reducible<Sum: Total>>(
     values: &[T],
     chain: Option<usize>,
 ) -> Truth {
-    let parts = || values.par_chunks(1 << 14);
     let sum = || -> i128 {
         let part = |part: &[T]| part.iter().map(|value| value.integer()).sum::<i128>();
-        parts().map(part).sum()
+        parts(values, part).into_iter().sum()
     };
     let extreme = |least: bool| match position(values, least) {
         Some(at) => Truth::Rank(values[at].rank()),
@@ -227,11 +234,12 @@ pub(crate) fn truth<T: Number + Reducible<Sum: Total>>(
                 factors.fold(1_u64, u64::wrapping_mul)
             };
             // The same bits as i64 are the same number modulo 2^64.
-            Truth::Whole((parts().map(part).reduce(|| 1, u64::wrapping_mul) as i64).into())
+            let product = parts(values, part).into_iter().fold(1, u64::wrapping_mul);
+            Truth::Whole((product as i64).into())
         }
         (Operator::Product, chain) => {
             let part = |part: &[T]| part.iter().map(|value| value.real()).product::<f64>();
-            let product: f64 = parts().map(part).product();
+            let product: f64 = parts(values, part).into_iter().product();
             let chain = chain.unwrap_or(0).min(values.len()) as f64;
             Truth::Real(
                 product,
@@ -271,15 +279,12 @@ fn position<T: Number>(values: &[T], least: bool) -> Option<usize> {
         Some(rank) => rank,
     };
     let better = |a: (usize, i128), b: (usize, i128)| if b.1 > a.1 { b } else { a };
-    let parts = values.par_chunks(1 << 14).enumerate();
-    let best = parts.filter_map(|(part, values)| {
-        let all = values.iter().enumerate();
-        all.map(|(at, value)| ((part << 14) + at, key(*value)))
-            .reduce(better)
+    let best = parallel::parts(values.len(), PART, |part| {
+        part.map(|at| (at, key(values[at]))).reduce(better)
     });
     // The search is in order, so that the first of equals stays.
-    let best: Vec<_> = best.collect();
-    best.into_iter().reduce(better).map(|(index, _)| index)
+    let best = best.into_iter().flatten().reduce(better);
+    best.map(|(index, _)| index)
 }
 
 /// Returns the sum of the values and of their magnitudes, by Neumaier's compensated summation (1974), whose error is far below
@@ -298,7 +303,7 @@ fn compensated<T: Number>(values: &[T]) -> (f64, f64) {
         let (sum, correction) = numbers.clone().fold((0.0, 0.0), add);
         (sum + correction, numbers.map(f64::abs).sum::<f64>())
     };
-    let parts: Vec<_> = values.par_chunks(1 << 14).map(part).collect();
+    let parts = parts(values, part);
     let (sum, correction) = parts.iter().map(|part| part.0).fold((0.0, 0.0), add);
     (sum + correction, parts.iter().map(|part| part.1).sum())
 }

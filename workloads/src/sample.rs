@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Returns a hash of 64 bits. Every bit of the input affects every bit of the output. The rounds are those of SplitMix64
 /// (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
@@ -21,16 +21,12 @@ pub fn values<T: Send>(len: usize, stream: u64, from_hash: impl Fn(u64) -> T + S
 
 /// Returns `len` values, each made from its position and its own hash.
 pub fn indexed<T: Send>(len: usize, stream: u64, make: impl Fn(usize, u64) -> T + Sync) -> Vec<T> {
-    /// The minimum number of values that are worth another thread.
+    /// The number of values that a thread makes at a time.
     const PART: usize = 1 << 14;
     let start = hash(stream);
     let one = |index| make(index, hash(start.wrapping_add(index as u64)));
     // A process that makes few values starts no threads.
-    if len <= PART {
-        return (0..len).map(one).collect();
-    }
-    let all = (0..len).into_par_iter().with_min_len(PART);
-    all.map(one).collect()
+    parallel::map(len, PART, one)
 }
 
 /// Returns the stream of a set's values, for problems with several sets.

@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use rayon::prelude::*;
 use warpwright::{Device, Element, Matrix, Result};
 
+use crate::parallel;
 use crate::sample::{Make, Part};
 use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant};
 
@@ -133,21 +133,17 @@ pub fn transposed<T: Element + PartialEq + Debug>(
     }
     // A few columns are read at a time, so that each cache line is used fully.
     const COLUMNS: usize = 16;
-    let wrong = found
-        .par_chunks((COLUMNS * height).max(1))
-        .enumerate()
-        .find_map_first(|(chunk, found)| {
-            (0..height).find_map(|row| {
-                (0..found.len() / height).find_map(|at| {
-                    let (column, found) = (chunk * COLUMNS + at, found[at * height + row]);
-                    let expected = values[row * width + column];
-                    (found != expected).then(|| {
-                        format!("at {column}, {row}: expected {expected:?}, found {found:?}")
-                    })
-                })
+    let wrong = |columns: std::ops::Range<usize>| {
+        (0..height).find_map(|row| {
+            columns.clone().find_map(|column| {
+                let (expected, found) =
+                    (values[row * width + column], found[column * height + row]);
+                (found != expected)
+                    .then(|| format!("at {column}, {row}: expected {expected:?}, found {found:?}"))
             })
-        });
-    wrong.map_or(Ok(()), Err)
+        })
+    };
+    parallel::find(width, COLUMNS, wrong).map_or(Ok(()), Err)
 }
 
 /// The family `transpose`.

@@ -1,6 +1,5 @@
 //! Matrix products: those of whole numbers are compared exactly, others within the bound of their roundings.
 
-use rayon::prelude::*;
 use warpwright::ops::gemm::{Precision, Way};
 use warpwright::{Device, Matrix, Result};
 
@@ -11,6 +10,7 @@ mod rectangles;
 pub use real::Real;
 
 use crate::compare::each;
+use crate::parallel;
 use crate::sample::{self, Make};
 use crate::{Family, Number, Prepared, Problem, Verdict, Workload, prepared, with_variant, within};
 
@@ -223,8 +223,8 @@ impl<T: Real> Product<T> {
         let rows = self.count * m;
         // All elements of a small product. Of a large one, every row and every column twice, at places that a hash chooses.
         let some = 4 * rows.max(n);
-        let turns = (0..some.max((rows * n).min(1 << 14))).into_par_iter();
-        let wrong = turns.find_map_first(|turn| {
+        let turns = some.max((rows * n).min(1 << 14));
+        let wrong = |turn: usize| {
             let hash = sample::hash(turn as u64) as usize;
             let (row, column) = match turn % 2 {
                 _ if rows * n <= 1 << 14 => (turn / n % rows, turn % n),
@@ -253,8 +253,9 @@ impl<T: Real> Product<T> {
             near::<T>(found[row * n + column], sum, error * size, self.layer)
                 .err()
                 .map(|text| format!("at {row}, {column}: {text}"))
-        });
-        wrong.map_or(Ok(()), Err)
+        };
+        let first = parallel::find(turns, 16, |mut part| part.find_map(wrong));
+        first.map_or(Ok(()), Err)
     }
 }
 
@@ -347,12 +348,7 @@ impl<T: Real> Problem for Product<T> {
         }
         let [m, n, k] = self.shape;
         let (operands, _) = values;
-        let integers = operands.map(|values| -> Vec<i64> {
-            values
-                .into_par_iter()
-                .map(|value| value.integer() as i64)
-                .collect()
-        });
+        let integers = operands.map(|values| integers(&values));
         let [[_, width_a], [_, width_b]] = self.sides();
         let [a, b] = [
             View {
@@ -373,16 +369,19 @@ impl<T: Real> Problem for Product<T> {
             let sums = times(&a, &inner, m);
             return Truth::Sums(weights, sums);
         }
-        let row = |row: usize| {
+        let row = |row: std::ops::Range<usize>| {
+            let row = row.start;
             let mut sums = vec![0_i64; n];
             for k in 0..k {
                 let factor = a.at(row, k);
                 let columns = sums.iter_mut().enumerate();
                 columns.for_each(|(column, sum)| *sum += factor * b.at(k, column));
             }
-            sums.into_iter().map(|sum| T::Result::from_f64(sum as f64))
+            let sums = sums.into_iter();
+            sums.map(|sum| T::Result::from_f64(sum as f64))
+                .collect::<Vec<_>>()
         };
-        Truth::All((0..m).into_par_iter().flat_map_iter(row).collect())
+        Truth::All(parallel::parts(m, 1, row).concat())
     }
 
     fn check(&self, truth: &Truth<T>, answer: &Vec<T::Result>) -> Verdict {
@@ -400,10 +399,7 @@ impl<T: Real> Problem for Product<T> {
                     let whole = value.fract() == 0.0 && value.abs() < 16_777_216.0;
                     (!whole).then(|| format!("expected a whole number, found {found:?}"))
                 })?;
-                let integers: Vec<i64> = answer
-                    .par_iter()
-                    .map(|value| value.integer() as i64)
-                    .collect();
+                let integers = integers(answer);
                 let found = View {
                     values: &integers,
                     width: n,
@@ -422,7 +418,11 @@ fn times(matrix: &View<'_, i64>, vector: &[i64], rows: usize) -> Vec<i64> {
         let products = vector.iter().enumerate();
         products.map(|(column, x)| matrix.at(row, column) * x).sum()
     };
-    (0..rows).into_par_iter().map(row).collect()
+    parallel::map(rows, 1, row)
+}
+
+fn integers<T: Number>(values: &[T]) -> Vec<i64> {
+    parallel::map(values.len(), 1 << 14, |at| values[at].integer() as i64)
 }
 
 /// The family `gemm`.

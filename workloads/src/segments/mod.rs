@@ -12,6 +12,7 @@ use warpwright::{Device, Result, Vector};
 
 pub(crate) use self::runs::Keys;
 pub use self::runs::{ByKey, Key, Lengths, Runs};
+use crate::parallel;
 use crate::reduce::{Data, Reduction, Truth, truth};
 use crate::sample::{self, Make, Part, spread};
 use crate::{
@@ -264,11 +265,11 @@ impl<T: Item> Problem for Reduce<T> {
 
     fn truth(&self, set: usize) -> Vec<Truth> {
         let (values, offsets) = (self.values(set), self.offsets());
-        let of = |pair: &[u64]| {
-            let segment = &values[pair[0] as usize..pair[1] as usize];
+        let of = |at: usize| {
+            let segment = &values[offsets[at] as usize..offsets[at + 1] as usize];
             truth_of(self.operator, segment, self.data)
         };
-        offsets.par_windows(2).map(of).collect()
+        parallel::map(offsets.len() - 1, 256, of)
     }
 
     fn check(&self, truth: &Vec<Truth>, answer: &Results<T>) -> Verdict {

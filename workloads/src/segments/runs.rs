@@ -2,13 +2,13 @@
 
 use std::fmt::Debug;
 
-use rayon::prelude::*;
 use warpwright::ops::reduce::Value;
 use warpwright::ops::segments::Operator;
 use warpwright::ops::select::Selectable;
 use warpwright::{Device, Element, Result, Vector};
 
 use super::{Item, check_all, made, truth_of};
+use crate::parallel;
 use crate::reduce::{Data, Reduction, Truth};
 use crate::sample::{self, Make, Part};
 use crate::{Bits, Number, Prepared, Problem, Verdict, equal, prepared, with_variant};
@@ -156,10 +156,15 @@ impl<K: Key, T: Item> Problem for ByKey<K, T> {
         let values = part.of(values, self.keys.len, 1);
         let all = self.keys.here(set);
         let starts = Keys::starts(&all);
-        let runs = starts.par_windows(2);
-        let of = |run: &[usize]| truth_of(Operator::Sum, &values[run[0]..run[1]], self.data);
+        let of = |run: usize| {
+            truth_of(
+                Operator::Sum,
+                &values[starts[run]..starts[run + 1]],
+                self.data,
+            )
+        };
         Runs {
-            values: runs.map(of).collect(),
+            values: parallel::map(starts.len() - 1, 256, of),
             keys: starts[..starts.len() - 1]
                 .iter()
                 .map(|at| all[*at])

@@ -13,6 +13,7 @@ use warpwright::{Device, Result, Vector};
 pub use self::segments::SortSegments;
 pub use self::unique::SortedUnique;
 use crate::compare::{each, equal};
+use crate::parallel;
 use crate::sample::{Make, Part};
 use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant};
 
@@ -28,6 +29,8 @@ pub trait Key: SortKey + Debug {
     fn from_hash(hash: u64) -> Self;
     /// Returns the key's place in the type's order: the least key has 0.
     fn rank(self) -> u64;
+    /// Returns the key at a place in the type's order.
+    fn from_rank(rank: u64) -> Self;
     /// Returns a NaN, or at times an infinity, with the sign and the payload of a hash's lowest bits; any integer, if the type
     /// has no NaN.
     fn nan(hash: u64) -> Self;
@@ -46,6 +49,10 @@ macro_rules! keys {
 
             fn rank(self) -> u64 {
                 self.wrapping_sub(Self::MIN) as u64 & (u64::MAX >> (64 - Self::BITS))
+            }
+
+            fn from_rank(rank: u64) -> Self {
+                (rank as Self).wrapping_add(Self::MIN)
             }
 
             fn nan(hash: u64) -> Self {
@@ -70,6 +77,12 @@ macro_rules! keys {
                 (if is_negative { !bits } else { bits | 1 << ($bits::BITS - 1) }).into()
             }
 
+            fn from_rank(rank: u64) -> Self {
+                let bits = rank as $bits;
+                let is_negative = bits >> ($bits::BITS - 1) == 0;
+                Self::from_bits(if is_negative { !bits } else { bits ^ 1 << ($bits::BITS - 1) })
+            }
+
             fn nan(hash: u64) -> Self {
                 Self::from_bits(hash as $bits | Self::INFINITY.to_bits())
             }
@@ -81,6 +94,14 @@ macro_rules! keys {
     };
 }
 keys!(integers u8 u16 u32 u64 i8 i16 i32 i64; floats f16 u16, bf16 u16, f32 u32, f64 u64);
+
+/// Returns keys in their order.
+pub(crate) fn sorted<K: Key>(keys: &[K], is_descending: bool) -> Vec<K> {
+    let turned = |rank: u64| if is_descending { !rank } else { rank };
+    let mut ranks = parallel::map(keys.len(), 1 << 14, |at| turned(keys[at].rank()));
+    ranks.par_sort_unstable();
+    parallel::map(keys.len(), 1 << 14, |at| K::from_rank(turned(ranks[at])))
+}
 
 /// What goes with the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -325,17 +346,14 @@ impl<K: Key> Problem for Sort<K> {
         } else {
             range.start as u64
         };
-        let mut keys = self.keys(set)[range].to_vec();
+        let keys = self.keys(set)[range].to_vec();
         if self.with == With::Nothing && self.bits.is_none() {
-            keys.par_sort_unstable_by_key(|key| self.number(*key));
+            let keys = sorted(&keys, self.is_descending);
             let values = Vec::new();
             return Sorted { keys, values };
         }
-        let mut all: Vec<(u64, u64)> = keys
-            .par_iter()
-            .enumerate()
-            .map(|(at, key)| (self.number(*key), at as u64))
-            .collect();
+        let mut all: Vec<(u64, u64)> =
+            parallel::map(keys.len(), 1 << 14, |at| (self.number(keys[at]), at as u64));
         all.par_sort_unstable();
         let values = match self.with {
             With::Nothing => Vec::new(),

@@ -9,6 +9,7 @@ use warpwright::{Device, MatrixRect, MatrixView, Result, Vector};
 
 pub use self::kth::Kth;
 pub use self::segments::TopKSegments;
+use crate::parallel;
 use crate::sample::{Make, Part};
 use crate::sort::{Key, Sorted, few_keys};
 use crate::{Family, Prepared, Problem, Scale, Verdict, Workload, prepared, with_variant};
@@ -148,21 +149,16 @@ impl<K: Key> TopK<K> {
 
     /// Returns the positions of the first `k` of these values in their order.
     fn first(&self, values: &[K]) -> Vec<u64> {
-        let chunks = values.par_chunks(CHUNK).enumerate();
-        let mut all: Vec<(u64, u64)> = chunks
-            .flat_map_iter(|(chunk, values)| {
-                let pair = |(at, value): (usize, &K)| {
-                    let at = chunk * CHUNK + at;
-                    (self.number(*value), at as u64)
-                };
-                let mut pairs: Vec<_> = values.iter().enumerate().map(pair).collect();
-                if self.k < pairs.len() {
-                    pairs.select_nth_unstable(self.k);
-                    pairs.truncate(self.k);
-                }
-                pairs
-            })
-            .collect();
+        let first = |part: std::ops::Range<usize>| {
+            let pair = |at: usize| (self.number(values[at]), at as u64);
+            let mut pairs: Vec<_> = part.map(pair).collect();
+            if self.k < pairs.len() {
+                pairs.select_nth_unstable(self.k);
+                pairs.truncate(self.k);
+            }
+            pairs
+        };
+        let mut all: Vec<(u64, u64)> = parallel::parts(values.len(), CHUNK, first).concat();
         all.par_sort_unstable();
         all.truncate(self.k);
         all.into_iter().map(|(_, at)| at).collect()
