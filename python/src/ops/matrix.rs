@@ -34,6 +34,15 @@ pub fn transpose(py: Python<'_>, x: Any<'_, '_>, stream: Maybe<'_, '_>) -> PyRes
     })
 }
 
+/// An element type of matrices whose product has elements with a name in Python.
+trait Factor {
+    type Product: Item;
+}
+
+impl<T: GemmElement<Result: Item>> Factor for T {
+    type Product = T::Result;
+}
+
 /// The matrix product of `a` and `b`, of `float32`, `float64`, `float16`, `bfloat16`, or `int8` with a result of `int32`. A
 /// matrix may be a transposed one (`b.T`), and its rows may be apart; nothing is copied. With more than two axes an array is a
 /// stack of matrices, and one matrix is multiplied with each of a stack.
@@ -86,7 +95,7 @@ pub fn matmul(
     // All rows of a stack times one matrix are one product.
     let is_one = count == 1 || right.count == 1 && !left.transposed;
     by_type!(NAME, a.dtype, [I8 F16 Bf16 F32 F64], T => {
-        type Product = <T as GemmElement>::Result;
+        type Product = <T as Factor>::Product;
         if let Some(given) = inputs.get(2).map(|bias| bias.dtype).filter(|it| *it != Product::NAMED) {
             return Err(PyValueError::new_err(format!(
                 "{NAME}: a bias of {} required, {} given", Product::NAMED.name(), given.name()
