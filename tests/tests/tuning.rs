@@ -219,7 +219,7 @@ fn sorts() {
                 .map(|with| Workload::new(Sort::<K>::new(len, with)))
                 .into()
         }
-        let lengths = [5000, 20_000];
+        let lengths = [20_000];
         let of_length = |len| match key {
             "u32" => of::<u32>(len),
             _ => of::<u64>(len),
@@ -280,7 +280,7 @@ fn scans() {
             "sum_f32" => of::<f32>(len),
             _ => of::<f64>(len),
         };
-        [1, 5, 8193, 70_001].into_iter().flat_map(of).collect()
+        [1, 5, 8193, 40_001].into_iter().flat_map(of).collect()
     });
 }
 
