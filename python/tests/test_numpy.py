@@ -243,7 +243,7 @@ class Products(unittest.TestCase):
         out = np.empty((33, 21), np.int32)
         self.assertIs(ww.matmul(x, weights.T, out=out), out)
         np.testing.assert_array_equal(out, exact)
-        for arguments in [{"activation": "gelu"}, {"bias": bias.astype(np.int8)}, {"out": out.astype(np.int8)}]:
+        for arguments in [{"activation": "gelu"}, {"bias": bias.astype(np.int8)}]:
             with self.assertRaises((ValueError, TypeError)):
                 ww.matmul(x, weights.T, **arguments)
 
