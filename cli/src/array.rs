@@ -150,7 +150,7 @@ types! {
 }
 
 impl Dtype {
-    /// The types of 8 bits that only some commands take: the others are those of reductions and scans.
+    /// The types that reductions, scans and selections do not take.
     pub const NARROW: [Dtype; 3] = [Dtype::I8, Dtype::F8E4M3, Dtype::F8E5M2];
 
     /// Returns the names of all types, for error messages.
@@ -248,15 +248,15 @@ macro_rules! with_data {
 #[macro_export]
 macro_rules! with_numbers {
     ($operation:expr, $array:expr, $data:ident => $body:expr) => {
-        $crate::with_data!($array, numbers $data => $body, other => Err(other.is_narrow($operation)))
+        $crate::with_data!($array, numbers $data => $body, other => Err(other.refused_by($operation, &[])))
     };
 }
 
 impl Array {
-    /// Returns the error of an operation that takes numbers alone, for an array of [`Dtype::NARROW`].
-    pub fn is_narrow(&self, operation: &str) -> Error {
-        let taken = Dtype::ALL.iter().copied();
-        let taken = names(taken.filter(|dtype| !Dtype::NARROW.contains(dtype)));
+    /// Returns the error of an operation that does not take this array. Of [`Dtype::NARROW`] it takes only `also`.
+    pub fn refused_by(&self, operation: &str, also: &[Dtype]) -> Error {
+        let is_taken = |dtype: &Dtype| !Dtype::NARROW.contains(dtype) || also.contains(dtype);
+        let taken = names(Dtype::ALL.iter().copied().filter(is_taken));
         Error::failed(format!(
             "{operation} takes {taken} and the array is {}: convert it, for example with astype",
             self.dtype()

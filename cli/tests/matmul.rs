@@ -86,7 +86,9 @@ fn elements_of_8_bits() {
         assert_eq!(folder.read("again.npy"), folder.read("a.npy"));
         let parts = ["reduce takes u8", T::DTYPE.name(), "astype"];
         folder.fails("reduce a.npy --op sum", 1, &parts);
-        folder.fails("sort out.npy -o sorted.npy", 1, &["one axis"]);
+        folder.vector("in.npy", &values);
+        let parts = ["sort takes u8 u16 u32 i8 i32", T::DTYPE.name()];
+        folder.fails("sort in.npy -o sorted.npy", 1, &parts);
         folder.fails(
             "matmul a.npy a.npy -o o.npy --bias a.npy",
             1,

@@ -5,7 +5,7 @@ use warpwright::ops::sort::SortKey;
 use warpwright_cli::array::{Array, Data, Dtype, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
-use warpwright_cli::with_numbers;
+use warpwright_cli::with_data;
 
 use super::{Done, check_variant, failed, families, open, read, shaped, timed};
 use crate::args::{Global, Sort};
@@ -32,7 +32,11 @@ pub fn run(global: &Global, options: &Sort) -> Result<()> {
     let variant = global.variant.as_deref();
     let done = match &input {
         Array::I8(data) => sort(&device, data, options, variant),
-        input => with_numbers!("sort", input, data => sort(&device, data, options, variant)),
+        input => with_data!(
+            input,
+            numbers data => sort(&device, data, options, variant),
+            other => Err(other.refused_by("sort", &[Dtype::I8]))
+        ),
     };
     let done = done.map_err(within)?;
     drop(input);

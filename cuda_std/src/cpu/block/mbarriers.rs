@@ -411,7 +411,7 @@ impl BlockState {
         unsafe { load.copy.reach(Moment::Wait) };
         shadow::with(|tracker| tracker.landed(&load.copy));
         self.changed();
-        // A copy that is not the last one changes nothing: its bytes were expected when it was started.
+        // Whether copies bring too many bytes is seen where one is started and where a lane arrives.
         if is_last && let Err(what) = self.mbarrier_advances(load.mbarrier) {
             let at = load.copy.at;
             self.record(self.lane(load.lane), FaultKind::Mbarrier { what, at });
