@@ -2,7 +2,6 @@
 
 mod program;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,9 +12,8 @@ use warpwright_bench::record::Record;
 use warpwright_bench::run::{
     self, Bench, Mode, Result, Scale, ceilings, counters as profiling, families, overhead,
     peers::{Peers, survey},
-    tune::Tuning,
 };
-use warpwright_bench::{compare, html, table, tuning};
+use warpwright_bench::{compare, html, table};
 
 use program::counting;
 use program::files::{card, cuda, ladders, put, read, record, write};
@@ -68,6 +66,7 @@ enum Command {
         tolerance: f64,
     },
     /// Time every row of a family's table of tuning in turn, and say whether the row that ships is the fastest.
+    #[cfg(feature = "tuning")]
     Tune {
         /// The family, or `all`.
         #[arg(value_name = "FAMILY")]
@@ -138,8 +137,9 @@ enum PeersOption {
     None,
 }
 
+#[cfg(feature = "tuning")]
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum DeviceOption {
+pub enum DeviceOption {
     /// The first CUDA device.
     Cuda,
     /// The CPU executor.
@@ -159,13 +159,14 @@ fn main() -> ExitCode {
             new,
             tolerance,
         }) => compared(old, new, *tolerance),
+        #[cfg(feature = "tuning")]
         Some(Command::Tune {
             family,
             ptx,
             device,
             quick,
             record,
-        }) => tune(family, ptx.as_deref(), *device, *quick, record.as_deref()),
+        }) => program::tune::run(family, ptx.as_deref(), *device, *quick, record.as_deref()),
         Some(Command::Counters {
             from,
             family,
@@ -302,126 +303,6 @@ fn start(arguments: &Arguments) -> Result<bool> {
         write(path, &html::page(&record, &ladders(&beside)))?;
     }
     Ok(right)
-}
-
-/// Reads the modules `sm_75.ptx` and so on of a folder that a device can run, the oldest architecture first.
-fn modules_for(device: &Device, folder: &Path) -> std::io::Result<Vec<String>> {
-    let capability = device.info().compute_capability.unwrap_or_default();
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let stem = path.file_stem().and_then(|stem| stem.to_str());
-        let architecture = stem.and_then(|stem| stem.strip_prefix("sm_")?.parse::<u32>().ok());
-        if let Some(architecture) = architecture
-            && architecture <= 10 * capability.0 + capability.1
-        {
-            found.push((architecture, path));
-        }
-    }
-    found.sort();
-    if found.is_empty() {
-        let required = "a file such as `sm_75.ptx`, for this card or an earlier one, required";
-        return Err(std::io::Error::new(std::io::ErrorKind::NotFound, required));
-    }
-    found
-        .iter()
-        .map(|(_, path)| fs::read_to_string(path))
-        .collect()
-}
-
-/// Sweeps over a table. Returns whether every row was right and every chosen row is justified.
-fn tune(
-    family: &str,
-    ptx: Option<&Path>,
-    device: DeviceOption,
-    quick: bool,
-    folder: Option<&Path>,
-) -> Result<bool> {
-    let start = std::time::Instant::now();
-    let (device, scale, modules) = match device {
-        DeviceOption::Cpu if folder.is_some() => {
-            return Err(
-                "tune: a record of a card required, given --record with --device cpu".into(),
-            );
-        }
-        DeviceOption::Cpu => (Device::cpu(), Scale::Tiny, Vec::new()),
-        DeviceOption::Cuda => {
-            let folder = match ptx {
-                Some(path) => path.to_owned(),
-                None => std::env::current_exe()?.with_file_name("tune"),
-            };
-            let scale = if quick { Scale::Quick } else { Scale::Full };
-            let device = cuda()?;
-            let modules = modules_for(&device, &folder).map_err(|error| {
-                format!(
-                    "tune: the kernels of the tables required (in a bundle, `tar xf kernels.tar.xz` unpacks them): \
-                     reading {}: {error}",
-                    folder.display()
-                )
-            })?;
-            (device, scale, modules)
-        }
-    };
-    let known = Tuning::families();
-    if family != "all" && !known.contains(&family) {
-        return Err(format!(
-            "tune: all or one of the families {} required, given {family}",
-            known.join(", ")
-        )
-        .into());
-    }
-    let rows = Tuning::new(&device, &modules, family)?;
-    let card = card(&device);
-    println!("{}", table::card(&card));
-    let ceilings = match scale {
-        Scale::Tiny => Vec::new(),
-        _ => ceilings::measure(&device, scale)?,
-    };
-    let shown = ceilings.clone();
-    let peers = Peers::new(device.clone(), false);
-    let mut bench = Bench::new(device, scale, Mode::Time, peers, move |row| {
-        println!("{}", table::sweep(row, &shown));
-    })
-    .sweep(rows);
-    for known in families::all().filter(|it| known.contains(&it.name())) {
-        if ["all", known.name()].contains(&family) {
-            known.run(&mut bench);
-        }
-    }
-    let rows = bench.into_rows();
-    let right = run::all_are_right(&rows);
-    let record = Record {
-        quick,
-        ceilings,
-        rows,
-        ..record(card, start)
-    };
-    // Times on the CPU executor have no meaning.
-    let timed = scale != Scale::Tiny;
-    let mut justified = true;
-    for group in tuning::groups(&record) {
-        if timed {
-            println!(
-                "{} {}: {}",
-                group.family,
-                group.element,
-                tuning::verdict(&group)
-            );
-        }
-        for (label, reason) in &group.failed {
-            println!("  {label}: {reason}");
-        }
-        justified &= group.is_justified();
-    }
-    println!("{} cases in {:.0} s", record.rows.len(), record.seconds);
-    if let Some(folder) = folder {
-        let kind = match family {
-            "all" => "tune".to_owned(),
-            family => format!("tune-{family}"),
-        };
-        put(&record.card, &record.date, &kind, &record.to_text(), folder)?;
-    }
-    Ok(right && (justified || !timed))
 }
 
 /// Measures the library's cost beyond the driver.

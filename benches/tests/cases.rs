@@ -2,7 +2,7 @@
 
 use warpwright::Device;
 use warpwright_bench::record::Outcome;
-use warpwright_bench::run::{Bench, Mode, Scale, families, peers::Peers, tune::Tuning};
+use warpwright_bench::run::{Bench, Mode, Scale, families, peers::Peers};
 
 fn bench(scale: Scale, mode: Mode) -> Bench {
     let device = Device::cpu();
@@ -25,30 +25,6 @@ fn every_case_is_right_at_a_tiny_size() {
         for row in rows {
             let ours = row.ours().unwrap();
             assert_eq!(ours.outcome, Outcome::Verified, "{}", row.name());
-        }
-    }
-}
-
-#[test]
-fn every_row_of_the_tables_of_tuning_is_right_at_a_tiny_size() {
-    let device = Device::cpu();
-    let tuning = || Tuning::new(&device, &[], "all").unwrap();
-    for family in Tuning::families() {
-        let mut bench = bench(Scale::Tiny, Mode::Verify).sweep(tuning());
-        families::Family::called(family).unwrap().run(&mut bench);
-        let rows = bench.into_rows();
-        assert!(!rows.is_empty(), "{family}");
-        for row in rows {
-            assert!(row.peers().count() > 1, "{}", row.name());
-            for peer in row.peers() {
-                assert_eq!(
-                    peer.outcome,
-                    Outcome::Verified,
-                    "{}: {}",
-                    row.name(),
-                    peer.name
-                );
-            }
         }
     }
 }

@@ -25,7 +25,11 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut command = command::program(&["--release", "--package=warpwright-bench"]);
+    let mut command = command::program(&[
+        "--release",
+        "--package=warpwright-bench",
+        "--features=tuning",
+    ]);
     command.args(["tune", &arguments.family]);
     if arguments.cpu {
         command.args(["--device", "cpu"]);

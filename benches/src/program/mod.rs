@@ -2,3 +2,5 @@
 
 pub mod counting;
 pub mod files;
+#[cfg(feature = "tuning")]
+pub mod tune;

@@ -2,28 +2,30 @@
 //!
 //! Each row runs through the library's own operations, on a handle that uses its values and its kernels.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
-use warpwright::{Candidate, Device};
-use warpwright_gpu::tuning::candidates;
+use warpwright::Device;
 
 use super::{Absent, Contender, Result, Rival, Spec};
-use crate::record::CHOSEN;
 
-/// All policy rows that have kernels.
+/// All policy rows that have kernels: none without the feature `tuning`.
 pub struct Tuning {
     rows: Vec<Row>,
 }
 
 /// A policy row for one element type.
 #[derive(Clone)]
-struct Row {
-    family: &'static str,
+pub struct Row {
+    /// The family.
+    pub family: &'static str,
     /// The words of its key.
-    words: Vec<&'static str>,
-    label: String,
-    device: Device,
-    candidate: Arc<Candidate>,
+    pub words: Vec<&'static str>,
+    /// Its values, and whether it is the chosen row.
+    pub label: String,
+    /// A handle that uses its values and its kernels.
+    pub device: Device,
+    /// Returns how many times its kernels were launched.
+    pub launches: Rc<dyn Fn() -> u64>,
 }
 
 impl Tuning {
@@ -32,35 +34,40 @@ impl Tuning {
     ///
     /// # Errors
     /// Returns an error if no module has one of their kernels.
+    #[cfg(feature = "tuning")]
     pub fn new(device: &Device, ptx: &[String], family: &str) -> Result<Self> {
         let mut rows = Vec::new();
-        for it in candidates() {
+        for it in warpwright_gpu::tuning::candidates() {
             if !["all", it.family].contains(&family) {
                 continue;
             }
             let architecture = device.table_architecture(it.family);
             let chosen = if it.is_chosen(architecture) {
-                CHOSEN
+                crate::record::CHOSEN
             } else {
                 ""
             };
             let (family, words) = (it.family, it.key.split('_').collect());
             let label = format!("{}{chosen}", it.label);
-            let candidate = Arc::new(Candidate::new(it, ptx)?);
+            let candidate = std::sync::Arc::new(warpwright::Candidate::new(it, ptx)?);
             rows.push(Row {
                 family,
                 words,
                 label,
                 device: device.with_candidate(candidate.clone()),
-                candidate,
+                launches: Rc::new(move || candidate.launches()),
             });
         }
         Ok(Self { rows })
     }
 
     /// Returns the families that have rows.
+    #[cfg(feature = "tuning")]
     pub fn families() -> Vec<&'static str> {
-        let mut families: Vec<_> = candidates().into_iter().map(|row| row.family).collect();
+        let mut families: Vec<_> = warpwright_gpu::tuning::candidates()
+            .into_iter()
+            .map(|row| row.family)
+            .collect();
         families.dedup();
         families
     }
@@ -102,8 +109,8 @@ impl Candidates {
         let contender = |row: &Row| -> Result<Box<dyn Contender + 'a>, Absent> {
             Ok(Box::new(Watched {
                 inner: make(&row.device)?,
-                seen: row.candidate.launches(),
-                candidate: row.candidate.clone(),
+                seen: (row.launches)(),
+                launches: row.launches.clone(),
             }))
         };
         let rivals = self.rows.iter().map(|row| Rival {
@@ -119,7 +126,7 @@ impl Candidates {
 /// A contender that is right only if its row's kernels ran.
 struct Watched<'a> {
     inner: Box<dyn Contender + 'a>,
-    candidate: Arc<Candidate>,
+    launches: Rc<dyn Fn() -> u64>,
     seen: u64,
 }
 
@@ -129,7 +136,7 @@ impl Contender for Watched<'_> {
     }
 
     fn check(&mut self, set: usize) -> Result<Result<(), String>> {
-        let launches = self.candidate.launches();
+        let launches = (self.launches)();
         if launches == self.seen {
             return Ok(Err("the row's kernels did not run".to_owned()));
         }

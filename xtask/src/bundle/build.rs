@@ -59,6 +59,7 @@ pub struct Built {
 /// Builds the program and the tests of all packages except the excluded ones.
 pub fn workspace(excluded: &[&str]) -> Result<Built> {
     let mut arguments = vec!["test", "--workspace", "--no-run"];
+    arguments.push("--features=warpwright-bench/tuning");
     for package in excluded {
         arguments.extend(["--exclude", package]);
     }
