@@ -340,10 +340,9 @@ impl<T: Byte> Quad<T> {
         self.bits.to_le_bytes().map(T::of_byte)
     }
 
-    /// Returns the register.
-    #[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]
+    /// Returns the register: the first element has the lowest bits.
     #[inline(always)]
-    pub(crate) const fn bits(self) -> u32 {
+    pub const fn bits(self) -> u32 {
         self.bits
     }
 

@@ -64,7 +64,7 @@
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 
-use crate::{Plain, imp, imp::Place, view::Shared};
+use crate::{Plain, imp, imp::Place, unrolled, view::Shared};
 
 /// The length along k of a tile of `f16` or `bf16`.
 pub const DEPTH: usize = <f16 as Factor>::DEPTH;
@@ -187,7 +187,7 @@ pub const fn place(thread: usize, i: usize) -> (usize, usize) {
     )
 }
 
-/// Returns the row and the place along k of element `i` of 16 that a thread has of a tile of A of `f32`: see
+/// Returns the row, and the place along k in words of 4 bytes, of register `i` of the 16 that a thread has of a tile of A: see
 /// [`add_registers`].
 #[inline(always)]
 pub const fn place_of_a(thread: usize, i: usize) -> (usize, usize) {
@@ -242,20 +242,71 @@ pub fn begin<S: Sums>(sums: &mut S) -> Products<'_, S> {
     Products { sums }
 }
 
-/// Adds the product of a tile of A of `f32`, of which each thread has 16 elements ([`place_of_a`]), and one of B, with
+/// Adds the product of a tile of A, of which each thread has 16 words of 4 bytes ([`place_of_a`]), and one of B, with
 /// [`Sums::COLUMNS`] columns, and waits for it. So the lines of A in memory may have any direction.
 ///
 /// The products are never in flight for a caller: until the wait, the registers of A must not change, and `ptxas` does not see
 /// to that. Another warpgroup can multiply meanwhile.
 #[inline(always)]
 #[track_caller]
-pub fn add_registers<S: Sums<Element = f32>>(sums: &mut S, a: [f32; 16], b: Tile<f32, true>) {
-    let (a, b, place) = (a.map(f32::to_bits), b.operand(S::COLUMNS), Place::here());
+pub fn add_registers<T: Factor<Sum = S::Element>, S: Sums>(
+    sums: &mut S,
+    a: [u32; 16],
+    b: Tile<T, true>,
+) {
+    let (b, place) = (b.operand(S::COLUMNS), Place::here());
     imp::wgmma::begin(place);
     // SAFETY: the tile is in shared memory, and this function waits for the products.
-    unsafe { imp::wgmma::add_registers(sums, a, b, place) };
+    unsafe { imp::wgmma::multiply_registers::<_, T, true>(sums, a, b, place) };
     imp::wgmma::commit();
-    imp::wgmma::wait(sums, place);
+    imp::wgmma::wait::<_, 0>(sums, place);
+}
+
+/// Adds such a product with rounding: the tensor cores' sums begin with 0, and the threads add them. So sums of many products
+/// of 8 bits keep the precision of `f32`.
+///
+/// The tensor cores multiply 64 columns of B while the threads add the sums of the 64 before.
+#[inline(always)]
+#[track_caller]
+pub fn add_registers_rounded<T: Factor<Sum = f32>, S: Sums<Element = f32>>(
+    sums: &mut S,
+    a: [u32; 16],
+    b: Tile<T, true>,
+) {
+    let place = Place::here();
+    let mut parts = [<[f32; 32]>::ZERO; 2];
+    start_panel(&mut parts[0], a, b, 0, place);
+    unrolled!(panel < { S::COLUMNS / 64 } of 4 => {
+        let [even, odd] = &mut parts;
+        let [here, next] = match panel % 2 {
+            0 => [even, odd],
+            _ => [odd, even],
+        };
+        if panel + 1 < const { S::COLUMNS / 64 } {
+            start_panel(next, a, b, panel + 1, place);
+            imp::wgmma::wait::<_, 1>(here, place);
+        } else {
+            imp::wgmma::wait::<_, 0>(here, place);
+        }
+        unrolled!(i < 32 of 32 => { sums.as_mut()[32 * panel + i] += here[i]; });
+    });
+}
+
+/// Starts the product of a tile of A in registers and of a panel of B, in sums that begin with 0, as a group of its own.
+#[inline(always)]
+#[track_caller]
+fn start_panel<T: Factor<Sum = f32>>(
+    sums: &mut [f32; 32],
+    a: [u32; 16],
+    Tile { view, i }: Tile<T, true>,
+    panel: usize,
+    place: Place,
+) {
+    let b = Tile::<T, true>::new(view, i + panel * T::PANEL).operand(64);
+    imp::wgmma::begin(place);
+    // SAFETY: the tile is in shared memory, and the caller waits for the products.
+    unsafe { imp::wgmma::multiply_registers::<_, T, false>(sums, a, b, place) };
+    imp::wgmma::commit();
 }
 
 /// Products that a warpgroup adds. The tensor cores may start them at any time, and do at the latest after
@@ -322,6 +373,6 @@ impl<S: Sums> InFlight<'_, S> {
     #[inline(always)]
     #[track_caller]
     pub fn wait(self) {
-        imp::wgmma::wait(self.sums, Place::here());
+        imp::wgmma::wait::<_, 0>(self.sums, Place::here());
     }
 }

@@ -67,14 +67,20 @@ pub unsafe fn multiply<
 /// # Safety
 /// As for [`multiply`], and the registers of A are written before `begin`, and not until the products have been waited for.
 #[inline(always)]
-pub unsafe fn add_registers<S: Sums>(sums: &mut S, a: [u32; 16], Operand(b): Operand, _: Place) {
+pub unsafe fn multiply_registers<S: Sums, T: Factor, const ADDS: bool>(
+    sums: &mut S,
+    a: [u32; 16],
+    Operand(b): Operand,
+    _: Place,
+) {
     // SAFETY: by the contract.
-    unsafe { sums.products_of_registers(a, b) }
+    unsafe { sums.products_of_registers::<T, ADDS>(a, b) }
 }
 
+/// Waits for all groups but the `LATER` last ones. The sums are those of a group that is waited for.
 #[inline(always)]
-pub fn wait<S: Sums>(sums: &mut S, _: Place) {
-    sums.wait();
+pub fn wait<S: Sums, const LATER: u32>(sums: &mut S, _: Place) {
+    sums.wait::<LATER>();
 }
 
 /// The sums of a thread as registers of instructions.
@@ -88,14 +94,13 @@ pub trait Registers {
         a: u32,
         b: u32,
     );
-    /// Starts the four products of numbers of TF32 of A, in registers, and a tile of B with lines along k. Sums of `i32` do
-    /// not come here.
+    /// As [`products`](Self::products), with A in registers, and a tile of B with lines along k.
     ///
     /// # Safety
-    /// As for [`add_registers`].
-    unsafe fn products_of_registers(&mut self, a: [u32; 16], b: u32);
-    /// Waits for all products.
-    fn wait(&mut self);
+    /// As for [`multiply_registers`].
+    unsafe fn products_of_registers<T: Factor, const ADDS: bool>(&mut self, a: [u32; 16], b: u32);
+    /// Waits for all groups of products but the `LATER` last ones.
+    fn wait<const LATER: u32>(&mut self);
 }
 
 /// Implements [`Registers`] for arrays, of which each element has a name. The names are operands of every instruction, the
@@ -173,22 +178,26 @@ macro_rules! registers {
             }
 
             #[inline(always)]
-            unsafe fn products_of_registers(&mut self, a: [u32; 16], b: u32) {
+            unsafe fn products_of_registers<T: Factor, const ADDS: bool>(
+                &mut self,
+                a: [u32; 16],
+                b: u32,
+            ) {
                 macro_rules! product {
-                    ($step:literal) => {{
+                    ($k:literal, $types:literal, $step:literal, $end:literal, $sums:ident, $adds:literal) => {{
                         let [$first $(, $d)*] = self;
                         // SAFETY: by the contract, and the kernel promises that all threads of the warpgroup execute this.
                         unsafe {
                             core::arch::asm!(
                                 concat!(
-                                    "{{ .reg .pred adds; setp.ne.b32 adds, 1, 0; .reg .b64 of_b; ",
+                                    "{{ .reg .pred adds; setp.ne.b32 adds, ", $adds, ", 0; .reg .b64 of_b; ",
                                     "mov.b64 of_b, {{{b}, {high}}}; ",
-                                    "wgmma.mma_async.sync.aligned.m64n", $columns, "k8.f32.tf32.tf32 {{",
+                                    "wgmma.mma_async.sync.aligned.m64n", $columns, $k, $types, " {{",
                                     "{", stringify!($first), "}" $(, ", {", stringify!($d), "}")*,
-                                    "}}, {{{a0}, {a1}, {a2}, {a3}}}, of_b, adds, 1, 1; }}",
+                                    "}}, {{{a0}, {a1}, {a2}, {a3}}}, of_b, adds", $end,
                                 ),
-                                $first = inout(reg32) *$first,
-                                $($d = inout(reg32) *$d,)*
+                                $first = $sums(reg32) *$first,
+                                $($d = $sums(reg32) *$d,)*
                                 a0 = in(reg32) a[4 * $step],
                                 a1 = in(reg32) a[4 * $step + 1],
                                 a2 = in(reg32) a[4 * $step + 2],
@@ -200,24 +209,40 @@ macro_rules! registers {
                         }
                     }};
                 }
-                product!(0);
-                product!(1);
-                product!(2);
-                product!(3);
+                macro_rules! products {
+                    ($k:literal, $types:literal, $end:literal) => {{
+                        match ADDS {
+                            true => product!($k, $types, 0, $end, inout, "1"),
+                            false => product!($k, $types, 0, $end, out, "0"),
+                        }
+                        product!($k, $types, 1, $end, inout, "1");
+                        product!($k, $types, 2, $end, inout, "1");
+                        product!($k, $types, 3, $end, inout, "1");
+                    }};
+                }
+                match T::FORMAT {
+                    Format::F16 => products!("k16", ".f32.f16.f16", ", 1, 1, 0; }}"),
+                    Format::Bf16 => products!("k16", ".f32.bf16.bf16", ", 1, 1, 0; }}"),
+                    Format::Tf32 => products!("k8", ".f32.tf32.tf32", ", 1, 1; }}"),
+                    Format::I8 => products!("k32", ".s32.s8.s8", "; }}"),
+                    Format::E4m3 => products!("k32", ".f32.e4m3.e4m3", ", 1, 1; }}"),
+                    Format::E5m2 => products!("k32", ".f32.e5m2.e5m2", ", 1, 1; }}"),
+                }
             }
 
             #[inline(always)]
-            fn wait(&mut self) {
+            fn wait<const LATER: u32>(&mut self) {
                 let [$first $(, $d)*] = self;
                 // SAFETY: as for `begin`.
                 unsafe {
                     core::arch::asm!(
                         concat!(
-                            "wgmma.wait_group.sync.aligned 0; // ",
+                            "wgmma.wait_group.sync.aligned {later}; // ",
                             "{", stringify!($first), "}" $(, " {", stringify!($d), "}")*,
                         ),
                         $first = inout(reg32) *$first,
                         $($d = inout(reg32) *$d,)*
+                        later = const LATER,
                         options(nostack, preserves_flags),
                     );
                 }

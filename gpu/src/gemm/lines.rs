@@ -17,12 +17,14 @@
 //! 8 bits in the other direction are written to tiles too, for 2 bytes of traffic.
 //!
 //! Tensor cores keep 13 bits of sums of `F8E4M3` and `F8E5M2`. So they only add the products of one step, and the threads add
-//! those sums with rounding, as for [`planes`](super::planes).
+//! those sums with rounding, as for [`planes`](super::planes): of 64 columns, while the tensor cores multiply the next 64. Then
+//! a step reads X four times, so threads take it to registers too.
 
 use core::marker::PhantomData;
 use cuda_std::{
     F8E4M3, F8E5M2,
     mbarrier::Mbarrier,
+    mma::{self, Byte},
     prelude::*,
     shared::DynamicShared,
     tensor_map::{Swizzle, TensorMap},
@@ -126,8 +128,10 @@ pub unsafe fn gemm_best_tiles<T: OfLines, const CHUNK: usize>(
 
 /// How the elements of a tile of X come to the tensor cores.
 pub trait Source<T: OfLines> {
-    /// Whether threads read them, of lines across k.
+    /// Whether threads read them.
     const BY_THREADS: bool;
+    /// Whether memory has lines across k, of which a map brings squares.
+    const ACROSS: bool;
     /// Starts to copy the tile at `corner`: a row of X, a place along k, and the number of the matrix.
     fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], full: Mbarrier);
     /// Adds the product of the 64 rows of X of a warpgroup and of Y, whose tiles begin here. `own` is the thread's number in
@@ -143,6 +147,7 @@ pub struct FromShared;
 
 impl<T: OfLines> Source<T> for FromShared {
     const BY_THREADS: bool = false;
+    const ACROSS: bool = false;
 
     #[inline(always)]
     #[track_caller]
@@ -165,12 +170,16 @@ impl<T: OfLines> Source<T> for FromShared {
     }
 }
 
-/// They are read from shared memory, and the threads add the sums of each step.
+/// Threads read them to registers, of lines of 8 bits along k, and add the sums of each step.
+///
+/// A thread has registers for 64 sums of a step beside those of 256 columns. If the tensor cores read X from shared memory,
+/// they would read it for each part of the columns.
 #[derive(Debug, Clone, Copy)]
 pub struct BySteps;
 
-impl<T: OfLines<Scale = f32>> Source<T> for BySteps {
-    const BY_THREADS: bool = false;
+impl<T: OfLines<Scale = f32> + Byte> Source<T> for BySteps {
+    const BY_THREADS: bool = true;
+    const ACROSS: bool = false;
 
     #[inline(always)]
     #[track_caller]
@@ -178,43 +187,24 @@ impl<T: OfLines<Scale = f32>> Source<T> for BySteps {
         FromShared::load(to, map, corner, full);
     }
 
-    /// A thread has registers for the sums of 128 columns beside those of 256.
     #[inline(always)]
     #[track_caller]
-    fn add<S: Sums<Element = f32>>(sums: &mut S, of_x: Shared<T>, _: usize, of_y: Shared<T>) {
-        if const { S::COLUMNS < 128 } {
-            add_step::<T, [f32; 32]>(sums.as_mut(), of_x, of_y);
-        }
-        unrolled!(half < { S::COLUMNS / 128 } of 4 => {
-            let of_y = of_y.skip(half * const { 2 * T::PANEL });
-            add_step::<T, [f32; 64]>(&mut sums.as_mut()[half * 64..], of_x, of_y);
+    fn add<S: Sums<Element = f32>>(sums: &mut S, of_x: Shared<T>, own: usize, of_y: Shared<T>) {
+        // The row and the half of 32 bytes that this lane gives the address of.
+        let (row, half) = (own / 32 * 16 + own % 16, own % 32 / 16);
+        let first = Swizzle::Bytes128.place(row * LINE + half * 16);
+        let mut words = [0; 16];
+        unrolled!(step < 4 of 4 => {
+            let loaded = mma::ldmatrix_x4(of_x, first ^ (step * 32));
+            unrolled!(i < 4 of 4 => { words[4 * step + i] = loaded[i].bits(); });
         });
+        wgmma::add_registers_rounded(sums, words, Tile::<T, true>::new(of_y, 0));
     }
 
     #[inline(always)]
     fn rows(own: usize) -> [usize; 2] {
         <FromShared as Source<T>>::rows(own)
     }
-}
-
-/// Multiplies tiles of X and Y, and adds the sums to the first ones here.
-#[inline(always)]
-#[track_caller]
-fn add_step<T: OfLines<Scale = f32>, S: Sums<Element = f32>>(
-    sums: &mut [f32],
-    of_x: Shared<T>,
-    of_y: Shared<T>,
-) {
-    let mut step = S::ZERO;
-    let mut products = wgmma::begin(&mut step);
-    products.set(Tile::<T, true>::new(of_x, 0), Tile::<T, true>::new(of_y, 0));
-    products.commit().wait();
-    unrolled!(panel < { S::COLUMNS / 64 } of 4 => {
-        unrolled!(i < 32 of 32 => {
-            let at = 32 * panel + i;
-            sums[at] += step.as_ref()[at];
-        });
-    });
 }
 
 /// Threads read them to registers, of lines of `f32` across k.
@@ -228,6 +218,7 @@ const SQUARE: usize = ACROSS * <f32 as Factor>::DEPTH;
 
 impl Source<f32> for ByThreads {
     const BY_THREADS: bool = true;
+    const ACROSS: bool = true;
 
     #[inline(always)]
     #[track_caller]
@@ -243,7 +234,7 @@ impl Source<f32> for ByThreads {
     #[track_caller]
     fn add<S: Sums<Element = f32>>(sums: &mut S, of_x: Shared<f32>, own: usize, of_y: Shared<f32>) {
         let of_y = Tile::<f32, true>::new(of_y, 0);
-        wgmma::add_registers(sums, registers(of_x, own), of_y);
+        wgmma::add_registers(sums, registers(of_x, own).map(f32::to_bits), of_y);
     }
 
     /// The order of rows is free, as long as D has that of X. By this one the lanes of a warp read 8 chunks of each line
@@ -385,7 +376,7 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
                     full.arrive_expect_tx((room * size_of::<T>()) as u32);
                     let to = memory.skip(slot.number as usize * room);
                     let (to_y, k) = (to.skip(group), at * depth);
-                    if X::BY_THREADS || tiled & 1 == 0 {
+                    if X::ACROSS || tiled & 1 == 0 {
                         X::load(to, x, [tile.top, k, of_x_stack], full);
                     } else {
                         to.load_bulk(0, tiles_of_x, (of_x + at) * group, group, full);
@@ -416,8 +407,6 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
     thread::increase_registers::<MANY_REGISTERS>();
     let consumer = warpgroup - 1;
     let own = (thread % WARPGROUP) as usize;
-    let first = slots * room + consumer as usize * of_sums;
-    let staging = Staging::new(memory.skip(first), consumer, own);
     let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
     while let Some(tile) = tiles.next() {
         let mut sums = <[T::Scale; SUMS]>::ZERO;
@@ -439,6 +428,10 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
             slot = slot.next();
             step += 1;
         }
+        // Read again, so that nothing made of it takes registers in the loop.
+        let own = (thread::thread_idx_x_again() % WARPGROUP) as usize;
+        let first = slots * room + consumer as usize * of_sums;
+        let staging = Staging::new(memory.skip(first), consumer, own);
         let (top, left) = (tile.top + consumer as usize * 64, tile.left);
         // The rows of D that this thread has sums of.
         let rows = X::rows(own);

@@ -9,7 +9,9 @@ use cuda_std::{
     tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix},
     wgmma::{Factor, round_to_tf32},
 };
-use cuda_std_device_tests::wgmma::{K, ProductOfRegisters, ProductOfWarpgroup, RoundedPairs};
+use cuda_std_device_tests::wgmma::{
+    K, ProductOfRegisters, ProductOfWarpgroup, ProductWithRounding, RoundedPairs,
+};
 use warpwright::{Device, Element, LaunchConfig, Module};
 
 use super::{assert_defined, hopper_from_to, noise, same_on_hopper};
@@ -167,7 +169,7 @@ fn warpgroups_multiply_f32() {
                 products::<ProductOfWarpgroup<f32, $sums, true, true>, f32>(
                     2 * $sums, all, value, whole, $elements, to_tf32,
                 );
-                products::<ProductOfRegisters<$sums>, f32>(
+                products::<ProductOfRegisters<f32, $sums>, f32>(
                     2 * $sums, all, value, whole, $elements, to_tf32,
                 );
             )* };
@@ -178,6 +180,70 @@ fn warpgroups_multiply_f32() {
             128: halves;
         }
     }
+}
+
+/// Elements of other types than `f32`, with those of A in registers.
+#[test]
+fn warpgroups_multiply_registers() {
+    macro_rules! of {
+        ($($ty:ident, $sums:literal;)*) => { $(
+            products::<ProductOfRegisters<$ty, $sums>, $ty>(
+                2 * $sums,
+                [true; 2],
+                (|i| i as f32, |sum, a, b| sum + a.to_f32() * b.to_f32()),
+                |number| $ty::from_f32(number as f32),
+                |bits| $ty::from_bits(bits as _),
+                false,
+            );
+        )* };
+    }
+    of! {
+        f16, 64;
+        bf16, 32;
+        F8E4M3, 64;
+        F8E5M2, 32;
+    }
+    products::<ProductOfRegisters<i8, 128>, i8>(
+        256,
+        [true; 2],
+        (
+            |i| i as i32 - i32::MAX,
+            |sum, a, b| sum.wrapping_add(i32::from(a) * i32::from(b)),
+        ),
+        |number| number as i8,
+        |bits| bits as i8,
+        false,
+    );
+}
+
+/// Sums of each step that threads add. The elements are no NaN, whose bits differ between devices.
+#[test]
+fn warpgroups_multiply_with_rounding() {
+    macro_rules! of {
+        ($($ty:ident, $sums:literal;)*) => { $(
+            products::<ProductWithRounding<$ty, $sums>, $ty>(
+                2 * $sums,
+                [true; 2],
+                (|i| i as f32, |sum, a, b| sum + a.to_f32() * b.to_f32()),
+                |number| $ty::from_f32(number as f32),
+                |bits| $ty::from_bits(bits as u8 & 0xBF),
+                false,
+            );
+        )* };
+    }
+    of! {
+        F8E4M3, 32;
+        F8E4M3, 64;
+        F8E5M2, 128;
+    }
+    products::<ProductWithRounding<f32, 64>, f32>(
+        128,
+        [true; 2],
+        (|i| i as f32, |sum, a, b| sum + a * b),
+        |number| number as f32,
+        |bits| round_to_tf32(f32::from_bits(bits & 0x80FF_FFFF | 0x3F00_0000)),
+        false,
+    );
 }
 
 /// Elements of `i8`, added to sums of which most wrap around.

@@ -122,12 +122,17 @@ pub unsafe fn multiply<
 
 /// # Safety
 /// The operand must be of a tile in shared memory.
-pub unsafe fn add_registers<S: Sums>(sums: &mut S, a: OfLane, Operand(b): Operand, place: Place) {
+pub unsafe fn multiply_registers<S: Sums, T: Factor, const ADDS: bool>(
+    sums: &mut S,
+    a: OfLane,
+    Operand(b): Operand,
+    place: Place,
+) {
     let product = Product {
         a: None,
         b,
-        format: Format::Tf32,
-        adds: true,
+        format: T::FORMAT,
+        adds: ADDS,
     };
     start(sums, product, a, place);
 }
@@ -146,7 +151,8 @@ pub fn commit() {
     lane.block().products_commit(lane, at, read);
 }
 
-pub fn wait<S: Sums>(sums: &mut S, place: Place) {
+/// Waits for all groups. No tile that is used as it should be changes before the wait for the `LATER` last ones.
+pub fn wait<S: Sums, const LATER: u32>(sums: &mut S, place: Place) {
     let lane = Lane::current();
     let sums = (&raw mut *sums).expose_provenance();
     let complete = |products: &[(Product, Elements, Vec<OfLane>)], all: &[usize; WARPGROUP]| {
@@ -157,13 +163,18 @@ pub fn wait<S: Sums>(sums: &mut S, place: Place) {
         .products_wait(lane, (sums, S::COLUMNS), place.0, read, complete);
 }
 
-/// Returns the elements of A row after row, `depth` each, from the lanes' registers of elements of 32 bits.
-fn rows_of(registers: &[OfLane], depth: usize) -> Vec<u32> {
+/// Returns the elements of A row after row from the lanes' registers. Those of `bytes` bytes each lie in a register from the
+/// lowest bits on.
+fn rows_of(registers: &[OfLane], bytes: usize) -> Vec<u32> {
+    let (in_register, depth) = (4 / bytes, LINE / bytes);
     let mut elements = vec![0; 64 * depth];
     for (thread, of_lane) in registers.iter().enumerate() {
         for (i, bits) in of_lane.iter().enumerate() {
-            let (row, k) = wgmma::place_of_a(thread, i);
-            elements[row * depth + k] = *bits;
+            let (row, word) = wgmma::place_of_a(thread, i);
+            for j in 0..in_register {
+                let element = bits >> (8 * bytes * j) & (u32::MAX >> (32 - 8 * bytes));
+                elements[row * depth + word * in_register + j] = element;
+            }
         }
     }
     elements
@@ -183,7 +194,7 @@ unsafe fn add_products(
         let a = match product.a {
             Some(_) => a,
             None => {
-                collected = rows_of(registers, LINE / element_bytes(product.format));
+                collected = rows_of(registers, element_bytes(product.format));
                 &collected
             }
         };

@@ -63,28 +63,72 @@ pub unsafe fn product_of_warpgroup<
     });
 }
 
-/// As [`product_of_warpgroup`], of `f32` with lines along k, with A in registers.
+/// As [`product_of_warpgroup`], with lines along k, with A in registers.
 ///
 /// # Safety
 /// As for [`product_of_warpgroup`].
 #[kernel(
     launch_bounds(128),
-    instances(f32_64: (32), f32_128: (64), f32_256: (128))
+    instances(
+        f32_64: (f32, 32),
+        f32_128: (f32, 64),
+        f32_256: (f32, 128),
+        f16_128: (f16, 64),
+        bf16_64: (bf16, 32),
+        i8_256: (i8, 128),
+        e4m3_128: (F8E4M3, 64),
+        e5m2_64: (F8E5M2, 32),
+    )
 )]
-pub unsafe fn product_of_registers<const SUMS: usize>(a: TensorMap, b: TensorMap, c: GlobalMut<f32>)
-where
+pub unsafe fn product_of_registers<T: Factor, const SUMS: usize>(
+    a: TensorMap,
+    b: TensorMap,
+    c: GlobalMut<T::Sum>,
+) where
+    [T::Sum; SUMS]: Sums<Element = T::Sum>,
+{
+    multiply::<T, SUMS, true, true>(a, b, c, |sums, tiles| {
+        wgmma::add_registers(sums, words_of_a(tiles), Tile::new(tiles, T::PANEL));
+    });
+}
+
+/// As [`product_of_registers`], with the sums of each step added by the threads.
+///
+/// # Safety
+/// As for [`product_of_warpgroup`].
+#[kernel(
+    launch_bounds(128),
+    instances(
+        f32_128: (f32, 64),
+        e4m3_64: (F8E4M3, 32),
+        e4m3_128: (F8E4M3, 64),
+        e5m2_256: (F8E5M2, 128),
+    )
+)]
+pub unsafe fn product_with_rounding<T: Factor<Sum = f32>, const SUMS: usize>(
+    a: TensorMap,
+    b: TensorMap,
+    c: GlobalMut<f32>,
+) where
     [f32; SUMS]: Sums<Element = f32>,
 {
-    let thread = thread::thread_idx_x() as usize;
-    multiply::<f32, SUMS, true, true>(a, b, c, |sums, tiles| {
-        let mut elements = [0.0; 16];
-        unrolled!(i < 16 of 16 => {
-            let (row, k) = wgmma::place_of_a(thread, i);
-            elements[i] = tiles.get(Swizzle::Bytes128.place(row * 128 + k * 4) / 4);
-        });
-        let of_b = Tile::<f32, true>::new(tiles, <f32 as Factor>::PANEL);
-        wgmma::add_registers(sums, elements, of_b);
+    multiply::<T, SUMS, true, true>(a, b, c, |sums, tiles| {
+        wgmma::add_registers_rounded(sums, words_of_a(tiles), Tile::new(tiles, T::PANEL));
     });
+}
+
+/// Reads this thread's words of the tile of A that begins here.
+#[inline(always)]
+fn words_of_a<T: Factor>(tiles: Shared<T>) -> [u32; 16] {
+    // SAFETY: tiles are aligned, and every pattern of bits is a word.
+    let tile = unsafe { tiles.cast::<u32>() };
+    let thread = thread::thread_idx_x() as usize;
+    let mut words = [0; 16];
+    unrolled!(i < 16 of 16 => {
+        let (row, word) = wgmma::place_of_a(thread, i);
+        words[i] = tile.get(Swizzle::Bytes128.place(row * 128 + word * 4) / 4);
+    });
+    words
 }
 
 /// Brings the tiles of each step, that of A and those of B behind it, and calls `add` to add their product.
