@@ -88,10 +88,6 @@ impl CudaBuilder {
         let mut flags = compile::rustflags(self, &toolchain, &info);
         let cargo_target = target_dir.join(cargo_target_name(&flags));
         flags.push(compile::generated(&cargo_target));
-        let libraries = compile::compile(self, &toolchain, &info, &flags, &cargo_target)?;
-        if in_build_script() {
-            print_reruns(&compile::sources(self, &info, &cargo_target));
-        }
         let pipeline = Pipeline {
             builder: self,
             toolchain: &toolchain,
@@ -99,7 +95,17 @@ impl CudaBuilder {
             default_module: &module_name(&info),
             ptx_version,
         };
-        pipeline.run(&libraries, &self.modules, self.only.as_deref())
+        let text = {
+            // Cargo removes a library before it compiles it again, which may happen for the options of another build. So
+            // nobody else builds in cargo's folder until the libraries are linked.
+            let _lock = FileLock::acquire(&cargo_target.with_extension("lock"))?;
+            let libraries = compile::compile(self, &toolchain, &info, &flags, &cargo_target)?;
+            if in_build_script() {
+                print_reruns(&compile::sources(self, &info, &cargo_target));
+            }
+            pipeline.link(&libraries)?
+        };
+        pipeline.run(text, &self.modules, self.only.as_deref())
     }
 
     /// Refuses unsupported options.
@@ -143,8 +149,7 @@ impl CudaBuilder {
                 .unwrap_or_else(|| info.target_directory.clone());
             parent.join("cuda-builder")
         });
-        // Cargo runs in the crate's folder, where a relative path would name another folder.
-        std::path::absolute(&folder).unwrap_or(folder)
+        resolved(&folder)
     }
 
     /// Returns the folder of the modules, one for each set of options that changes the PTX.
@@ -169,6 +174,29 @@ impl CudaBuilder {
         );
         let name = format!("{}-{:016x}", self.arch, fnv1a(options.as_bytes()));
         target_dir.join("modules").join(&info.name).join(name)
+    }
+}
+
+/// Returns the absolute path of a folder, which need not exist, without `..` and symbolic links.
+///
+/// Cargo runs in the crate's folder, where a relative path would name another folder. The path is part of the compiler's flags:
+/// if it were written in two ways, each build would compile again what the other one has compiled.
+fn resolved(folder: &Path) -> PathBuf {
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    // There `absolute` removes `..`, and `canonicalize` returns paths that many programs do not understand.
+    if cfg!(windows) {
+        return folder;
+    }
+    let there = folder
+        .ancestors()
+        .find_map(|part| Some((part, fs::canonicalize(part).ok()?)));
+    match there {
+        Some((part, real)) => match folder.strip_prefix(part) {
+            Ok(rest) if rest.as_os_str().is_empty() => real,
+            Ok(rest) => real.join(rest),
+            Err(_) => folder,
+        },
+        None => folder,
     }
 }
 
@@ -252,6 +280,28 @@ mod tests {
             error.contains("7.8 or newer required, given 7.0"),
             "{error}"
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_has_one_path_however_it_is_written() {
+        let parent = tempfile::tempdir().unwrap();
+        let parent = parent.path().canonicalize().unwrap();
+        fs::create_dir(parent.join("tests")).unwrap();
+        std::os::unix::fs::symlink(&parent, parent.join("link")).unwrap();
+        let expected = parent.join("target");
+        for made in [false, true] {
+            if made {
+                fs::create_dir(&expected).unwrap();
+            }
+            for written in ["target", "tests/../target", "link/target", "./target"] {
+                assert_eq!(
+                    resolved(&parent.join(written)),
+                    expected,
+                    "{written} {made}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -39,14 +39,9 @@ pub(crate) struct Pipeline<'a> {
 }
 
 impl Pipeline<'_> {
-    /// Links `libraries` and writes one PTX file per module.
-    pub(crate) fn run(
-        &self,
-        libraries: &[PathBuf],
-        modules: &[Module],
-        wanted: Option<&[String]>,
-    ) -> Result<Vec<BuiltModule>, CudaBuilderError> {
-        let linked = self.folder.join("linked.ll");
+    /// Links `libraries` and returns their text.
+    pub(crate) fn link(&self, libraries: &[PathBuf]) -> Result<String, CudaBuilderError> {
+        let linked = self.linked();
         let mut command = self.tool("llvm-link");
         command
             .args(["-S", "--ignore-non-bitcode"])
@@ -54,9 +49,25 @@ impl Pipeline<'_> {
             .arg("-o")
             .arg(&linked);
         self.execute("linking the crates", &mut command)?;
-        let text = fs::read_to_string(&linked).map_err(CudaBuilderError::io("reading", &linked))?;
+        fs::read_to_string(&linked).map_err(CudaBuilderError::io("reading", &linked))
+    }
+
+    /// Returns the file of all crates' text.
+    fn linked(&self) -> PathBuf {
+        self.folder.join("linked.ll")
+    }
+
+    /// Writes one PTX file per module of the text of all crates.
+    pub(crate) fn run(
+        &self,
+        text: String,
+        modules: &[Module],
+        wanted: Option<&[String]>,
+    ) -> Result<Vec<BuiltModule>, CudaBuilderError> {
         let prepared = ir::prepare(&text, self.builder.arch)?;
+        // It is large.
         drop(text);
+        let linked = self.linked();
         if prepared.entries.is_empty() {
             return Err(CudaBuilderError::Modules(
                 "kernels: a function with the calling convention `extern \"ptx-kernel\"` required, \
