@@ -40,6 +40,21 @@ pub unsafe fn sync_warp(mask: u32) {
     imp::warp::sync(mask, Place::here());
 }
 
+/// Returns true in one lane of `mask`, always the same one for a mask, and false in the others.
+///
+/// `ptxas` knows that only one lane takes a branch on this. So it computes there with uniform registers, in which copies of
+/// [tiles](crate::tensor_map) take their operands. Build a module for `sm_90` or newer: for others this function does not
+/// exist. On the CPU executor it is the first lane.
+///
+/// # Safety
+/// As for [`sync_warp`].
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+#[inline(always)]
+#[track_caller]
+pub unsafe fn elect(mask: u32) -> bool {
+    imp::warp::elect(mask, Place::here())
+}
+
 /// Returns the mask of the lanes of the warp that execute this call together.
 ///
 /// The hardware chooses these lanes. After a branch they may be any subset of the lanes that took it, so the mask does not

@@ -28,7 +28,7 @@ pub enum Operation {
     Barrier,
     /// A `sync_warp`.
     SyncWarp,
-    /// A warp operation with a result: a shuffle, a vote, `match` or `redux`.
+    /// A warp operation with a result: a shuffle, a vote, `match`, `redux` or `elect`.
     Warp(&'static str),
     /// A fence.
     Fence {

@@ -42,6 +42,9 @@ unsafe extern "unadjusted" {
     fn match_all_32(mask: u32, value: u32) -> (u32, bool);
     #[link_name = "llvm.nvvm.match.all.sync.i64p"]
     fn match_all_64(mask: u32, value: u64) -> (u32, bool);
+    #[cfg(target_feature = "sm_90")]
+    #[link_name = "llvm.nvvm.elect.sync"]
+    fn elect_sync(mask: u32) -> (u32, bool);
 }
 
 #[inline(always)]
@@ -60,6 +63,13 @@ pub fn active_mask() -> u32 {
 pub fn sync(mask: u32, _: Place) {
     // SAFETY: the kernel promises that all lanes of the mask execute this.
     unsafe { bar_warp_sync(mask) }
+}
+
+#[cfg(target_feature = "sm_90")]
+#[inline(always)]
+pub fn elect(mask: u32, _: Place) -> bool {
+    // SAFETY: as above.
+    unsafe { elect_sync(mask) }.1
 }
 
 /// Does nothing: on the GPU the kernel guarantees the width.

@@ -355,7 +355,8 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
     let warpgroup = warp::shuffle(FULL_MASK, thread / WARPGROUP, 0);
     if warpgroup == 0 {
         thread::decrease_registers::<FEW_REGISTERS>();
-        if thread == 0 {
+        // SAFETY: the whole warp takes the branch.
+        if thread < 32 && unsafe { warp::elect(FULL_MASK) } {
             let groups = [of_d.m, of_d.n].map(|lines| lines.div_ceil(PLANES_GROUP));
             let steps = of_d.k.div_ceil(depth);
             while let Some(tile) = tiles.next() {

@@ -286,7 +286,8 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
     let warpgroup = warp::shuffle(FULL_MASK, thread / WARPGROUP, 0);
     if warpgroup == 0 {
         thread::decrease_registers::<FEW_REGISTERS>();
-        if thread == 0 {
+        // SAFETY: the whole warp takes the branch.
+        if thread < 32 && unsafe { warp::elect(FULL_MASK) } {
             let groups = [problem.m, problem.n].map(|lines| lines.div_ceil(PLANES_GROUP));
             let steps = problem.k.div_ceil(DEPTH);
             while let Some(tile) = tiles.next() {

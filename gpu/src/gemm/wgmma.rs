@@ -153,7 +153,8 @@ pub unsafe fn gemm_best_wgmma<
     let warpgroup = warp::shuffle(FULL_MASK, thread / WARPGROUP, 0);
     if warpgroup == 0 {
         thread::decrease_registers::<FEW_REGISTERS>();
-        if thread == 0 {
+        // SAFETY: the whole warp takes the branch.
+        if thread < 32 && unsafe { warp::elect(FULL_MASK) } {
             while let Some(tile) = tiles.next() {
                 let mut step = 0;
                 while step < tile.steps {
@@ -342,7 +343,11 @@ impl<'a> Tiles<'a> {
     #[inline(always)]
     pub fn of(problem: &'a Problem, part: usize, width: usize, depth: usize) -> Self {
         let of_c = tiles_of_c(problem, WGMMA_HEIGHT, width);
-        let parts = problem.k.div_ceil(part) as u32;
+        let parts = if part < problem.k {
+            problem.k.div_ceil(part) as u32
+        } else {
+            1
+        };
         Self {
             problem,
             part,
@@ -360,11 +365,9 @@ impl<'a> Tiles<'a> {
         if self.next >= self.end {
             return None;
         }
-        let (number, tile) = (self.next / self.of_c, self.next % self.of_c);
-        let (product, part) = (
-            (number / self.parts) as usize,
-            (number % self.parts) as usize,
-        );
+        let (number, tile) = divided(self.next, self.of_c);
+        let (product, part) = divided(number, self.parts);
+        let (product, part) = (product as usize, part as usize);
         self.next += thread::grid_dim_x();
         let (top, left) = tile_at(self.problem, tile, WGMMA_GROUP, WGMMA_HEIGHT, self.width);
         let k = part * self.part;
@@ -377,6 +380,17 @@ impl<'a> Tiles<'a> {
             k,
             steps,
         })
+    }
+}
+
+/// Divides with a rest. Most often there are one product and one part, and the quotient is 0: the first copies should not wait
+/// for divisions, each of which takes dozens of instructions.
+#[inline(always)]
+fn divided(number: u32, by: u32) -> (u32, u32) {
+    if number < by {
+        (0, number)
+    } else {
+        (number / by, number % by)
     }
 }
 

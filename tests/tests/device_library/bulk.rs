@@ -35,6 +35,20 @@ fn bulk_copies_through_a_ring_of_buffers() {
 }
 
 #[test]
+fn one_lane_of_a_mask_is_elected() {
+    let masks = [u32::MAX, 0xFFF0_0F00, 1 << 31];
+    let config = LaunchConfig::linear(1, 32 * masks.len() as u32);
+    let got =
+        hopper_from_to::<bulk::Elected, u32, u32>("elected", config, &masks, 32 * masks.len());
+    for (mask, lanes) in masks.iter().zip(got.chunks(32)) {
+        let elected: Vec<usize> = (0..32).filter(|lane| lanes[*lane] == 3).collect();
+        assert_eq!(elected.len(), 1, "{lanes:?}");
+        assert!(mask >> elected[0] & 1 == 1, "{lanes:?}");
+        assert_eq!(lanes.iter().sum::<u32>(), 3, "{lanes:?}");
+    }
+}
+
+#[test]
 fn phases_of_an_mbarrier() {
     let config = LaunchConfig::linear(1, 64);
     let got = same_on_hopper("phases", |device, module| {

@@ -161,6 +161,15 @@ pub fn ballot(mask: u32, predicate: bool, place: Place) -> u32 {
     vote("ballot", mask, predicate, place, |ballot, _| ballot)
 }
 
+pub fn elect(mask: u32, place: Place) -> bool {
+    let mask = mutated("elect", mask, place);
+    operation("elect", mask, Offer::default(), place, |_, results| {
+        if let Some(first) = lanes(mask).next() {
+            results[first] = 1;
+        }
+    }) == 1
+}
+
 fn bits(value: MatchBits) -> Offer {
     let value = match value {
         MatchBits::Word(word) => u64::from(word),

@@ -7,6 +7,22 @@ use cuda_std::{
     tensor_map::{Swizzle, TensorMap},
 };
 
+/// Has each warp elect one of the lanes of its mask, twice. For the elected lanes of each time there is a bit.
+///
+/// # Safety
+/// A mask for each warp of one block, and an element of `output` for each thread.
+#[kernel]
+pub unsafe fn elected(masks: Global<u32>, output: GlobalMut<u32>) {
+    let mask = masks.get(warp::warp_id() as usize);
+    if mask >> warp::lane_id() & 1 == 0 {
+        return;
+    }
+    // SAFETY: all lanes of the mask have come, and no other one.
+    let elected = unsafe { [warp::elect(mask), warp::elect(mask)] };
+    let bits = u32::from(elected[0]) | u32::from(elected[1]) << 1;
+    output.set(thread::thread_idx_x() as usize, bits);
+}
+
 /// The bytes of a tile of [`bulk_ring`], and its buffers.
 const TILE_BYTES: usize = 1024;
 const STAGES: usize = 3;
