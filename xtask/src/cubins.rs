@@ -10,7 +10,7 @@ use cuda_builder::assemble::Ptxas;
 use fs_err as fs;
 
 use crate::manifest::{Code, Manifest, Record};
-use crate::{Result, project, ptx, sources, usage};
+use crate::{Result, project, ptx, sources, usage, wgmma_registers};
 
 /// The name of an architecture's archive, and the extension of the files in it.
 const ARCHIVE: &str = "kernels.tar";
@@ -94,8 +94,11 @@ fn assemble_family(
         let slice = ptx::slice(&text, name)
             .ok_or_else(|| format!("{}: no kernel `{name}`", record.file()))?;
         let at = |extension: &str| temporary.path().join(format!("{name}.{extension}"));
-        fs::write(at("ptx"), slice)?;
+        fs::write(at("ptx"), &slice)?;
         ptxas.assemble_to(&at("ptx"), arch, &at("cubin"))?;
+        if wgmma_registers::has_registers(&slice) {
+            wgmma_registers::check(name, &at("cubin"))?;
+        }
         Ok((name.clone(), fs::read(at("cubin"))?))
     };
     // A thread's error is passed on as text.

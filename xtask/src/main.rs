@@ -30,6 +30,7 @@ mod sources;
 mod tidy;
 mod tune;
 mod usage;
+mod wgmma_registers;
 mod wheel;
 
 use std::process::ExitCode;
