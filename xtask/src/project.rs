@@ -115,6 +115,8 @@ pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
     ("gemm_best_double__f64", DOUBLES),
     ("gemm_best_fragments__bf16", HALVES),
     ("gemm_best_fragments__f16", HALVES),
+    ("gemm_best_fragments_small__e4m3", BYTES),
+    ("gemm_best_fragments_small__e5m2", BYTES),
     ("sort_best_first__b4", TWO_BLOCKS),
     ("sort_best_items__b1", VALUES),
     ("sort_best_items__b2", VALUES),
@@ -155,6 +157,9 @@ const DOUBLES: &str = "128 of 255 registers are sums of 64 bits: up to 14 others
 
 const HALVES: &str =
     "two resident blocks leave 128 registers, of which 64 are sums: up to four others spill";
+
+const BYTES: &str = "four resident blocks leave 128 registers: on 7.5, whose tensor cores do not multiply numbers of 8 \
+                     bits, up to 16 others spill; on 8.0 and 9.0 nothing spills";
 
 const VALUES: &str = "two resident blocks leave too few registers for values that are under way: on 9.0 one spills, \
                       up to ten for values wider than a key, and twelve where ballots rank keys of 8 bytes";
