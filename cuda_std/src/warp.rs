@@ -44,7 +44,7 @@ pub unsafe fn sync_warp(mask: u32) {
 ///
 /// `ptxas` knows that only one lane takes a branch on this. So it computes there with uniform registers, in which copies of
 /// [tiles](crate::tensor_map) take their operands. Build a module for `sm_90` or newer: for others this function does not
-/// exist. On the CPU executor it is the first lane.
+/// exist. The CPU executor elects the first lane.
 ///
 /// # Safety
 /// As for [`sync_warp`].

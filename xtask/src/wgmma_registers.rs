@@ -19,7 +19,7 @@ const OF_A: u32 = 4;
 /// Returns whether the PTX of a kernel has products with A in registers: their operands are two lists of registers.
 pub fn has_registers(ptx: &str) -> bool {
     let is_one = |line: &str| match line.split_once("wgmma.mma_async") {
-        Some((_, operands)) => operands.matches("}, {").count() > 0,
+        Some((_, operands)) => operands.contains("}, {"),
         None => false,
     };
     ptx.lines().any(is_one)
@@ -68,8 +68,9 @@ fn find(code: &str) -> std::result::Result<usize, String> {
                 groups.push_back(Vec::new());
             }
         } else if name.starts_with("WARPGROUP.DEPBAR") {
-            let later = operands.last().copied().and_then(number).unwrap_or(0);
-            while groups.len() > later + 1 {
+            // A wait that is not understood is none.
+            let later = operands.last().copied().and_then(number);
+            while later.is_some_and(|later| groups.len() > later + 1) {
                 groups.pop_front();
             }
         }
@@ -164,6 +165,8 @@ mod tests {
         /*0043*/ SYNCS.ARRIVE.TRANS64 RZ, [R88+URZ], R92 ;
         /*0044*/ BAR.SYNC.DEFER_BLOCKING R88, 0x80 ;";
         assert_eq!(find(&code(reads, reads, free)), Ok(3));
+        let unknown = code("", "", free).replace("gsb0, 0x0 ;", "gsb0, UR4 ;");
+        assert_eq!(find(&unknown), Err("LDSM.16.M88.4 R96, [R2]".to_owned()));
     }
 
     #[test]
