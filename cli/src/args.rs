@@ -299,7 +299,7 @@ pub struct Map {
     pub output: PathBuf,
 }
 
-/// `scan IN --op OP [--axis AXIS] [--exclusive] -o OUT.npy`
+/// `scan IN --op OP [--axis AXIS] [--exclusive] [--to TYPE] -o OUT.npy`
 #[derive(Debug, ClapArgs)]
 pub struct Scan {
     /// A .npy, PNG or JPEG file; - reads standard input
@@ -307,8 +307,8 @@ pub struct Scan {
     pub input: PathBuf,
     /// What the elements up to each one combine to
     ///
-    /// The results have the type and the shape of the data, whose elements are taken in C order. Sums and products of
-    /// integers wrap, without an error; from the first NaN on everything is NaN.
+    /// The results have the shape of the data, whose elements are taken in C order, and without --to its type. Sums and
+    /// products of integers wrap, without an error; from the first NaN on everything is NaN.
     #[arg(long, value_enum)]
     pub op: ScanOp,
     /// Leave each element out of its own result: the first one is 0 for sums
@@ -317,9 +317,23 @@ pub struct Scan {
     /// Scan a matrix along this axis: 0 scans each column by itself, 1 each row
     #[arg(long, value_name = "AXIS", value_parser = clap::value_parser!(u8).range(0..=1))]
     pub axis: Option<u8>,
+    /// Add up in this wider type, which the sums have: u32 or i64 of u8 and u16, i64 of u32 and i32, f32 of f16 and bf16
+    #[arg(long, value_enum, value_name = "TYPE", conflicts_with = "axis")]
+    pub to: Option<WideType>,
     /// Where to write the results: a .npy file
     #[arg(short, long, value_name = "OUT.npy")]
     pub output: PathBuf,
+}
+
+/// A type of sums that is wider than that of the elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WideType {
+    /// 32-bit unsigned integer
+    U32,
+    /// 64-bit signed integer
+    I64,
+    /// IEEE 754 binary32
+    F32,
 }
 
 /// The operator of a scan.

@@ -4,6 +4,7 @@
 mod common;
 
 use common::Folder;
+use half::{bf16, f16};
 use warpwright_cli::array::{Array, Data, Element, Shape};
 
 #[test]
@@ -176,4 +177,81 @@ fn scans_of_a_matrix_along_an_axis() {
         1,
         &["needs two axes"],
     );
+}
+
+/// The sums of `number` of each value, of the type and shape of an array with two rows, against those of a loop.
+#[track_caller]
+fn check_wide<T: Element, Out: Element>(
+    values: &[T],
+    number: fn(&T) -> i64,
+    written: fn(i64) -> Out,
+) {
+    let folder = Folder::new();
+    let (height, width) = (2, values.len() / 2);
+    folder.matrix("in.npy", height, width, values);
+    for exclusive in ["", "--exclusive"] {
+        let mut sum = 0;
+        let sums = values.iter().map(|value| {
+            let before = sum;
+            sum += number(value);
+            written(if exclusive.is_empty() { sum } else { before })
+        });
+        let shape = Shape::Matrix { height, width };
+        let wanted = Out::into_array(Data::new(shape, sums.collect()).unwrap());
+        let line = format!(
+            "scan in.npy --op sum --to {} {exclusive} -o out.npy",
+            Out::DTYPE
+        );
+        assert_eq!(folder.json(&line)["variant"], "best");
+        assert_eq!(folder.read("out.npy"), wanted, "{line} of {}", T::DTYPE);
+    }
+}
+
+#[test]
+fn scans_to_a_wider_type() {
+    // Their sums leave the type of the elements, those of `u32` 32 bits, and those of `f16` the finite numbers.
+    let bytes = [200_u8, 255].repeat(3000);
+    check_wide(&bytes, |&x| x.into(), |sum| sum as u32);
+    check_wide(&bytes, |&x| x.into(), |sum| sum);
+    let words = [65_535_u16, 3].repeat(3000);
+    check_wide(&words, |&x| x.into(), |sum| sum as u32);
+    check_wide(&words, |&x| x.into(), |sum| sum);
+    check_wide(&[u32::MAX, 7, u32::MAX, u32::MAX], |&x| x.into(), |sum| sum);
+    check_wide(&[i32::MIN, i32::MIN, -1, 5], |&x| x.into(), |sum| sum);
+    // The sums are whole numbers that `f32` has.
+    let halves = [60_000.0, 64.0].map(f16::from_f32).repeat(100);
+    check_wide(&halves, |x| x.to_f32() as i64, |sum| sum as f32);
+    let halves = [256.0, 1.0].map(bf16::from_f32).repeat(100);
+    check_wide(&halves, |x| x.to_f32() as i64, |sum| sum as f32);
+    check_wide::<u8, u32>(&[], |&x| x.into(), |sum| sum as u32);
+}
+
+#[test]
+fn scans_to_a_type_that_is_not_there() {
+    let folder = Folder::new();
+    let line = "scan in.npy --op sum -o out.npy --to";
+    folder.matrix("in.npy", 1, 2, &[1_u32, 2]);
+    for (to, taken) in [("u32", "u8 and u16"), ("f32", "f16 and bf16")] {
+        let parts = ["in.npy: ", "scan --to", to, taken, "is u32", "leave --to"];
+        folder.fails(&format!("{line} {to}"), 1, &parts);
+    }
+    folder.vector("in.npy", &[1.5_f32]);
+    for to in ["u32", "i64", "f32"] {
+        folder.fails(&format!("{line} {to}"), 1, &["in.npy: ", to, "is f32"]);
+    }
+    folder.vector("in.npy", &[1_i8]);
+    folder.fails(&format!("{line} i64"), 1, &["in.npy: ", "is i8"]);
+
+    folder.matrix("in.npy", 1, 2, &[1_u8, 2]);
+    for to in ["u64", "f64", ""] {
+        let parts = ["--to", "u32, i64, f32"];
+        folder.fails(&format!("{line}={to}"), 2, &parts);
+    }
+    for op in ["product", "min", "max"] {
+        let line = format!("scan in.npy --op {op} -o out.npy --to u32");
+        folder.fails(&line, 2, &["scan: --to u32", "--op sum", op, "leave --to"]);
+    }
+    folder.fails(&format!("{line} u32 --axis 0"), 2, &["--to", "--axis"]);
+    let parts = ["sums of a wider type", "`best` alone"];
+    folder.fails(&format!("{line} u32 --variant naive"), 1, &parts);
 }

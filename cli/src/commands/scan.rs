@@ -1,14 +1,14 @@
 //! `warpwright scan`
 
-use warpwright::ops::scan::{Operator, Scannable};
+use warpwright::ops::scan::{Operator, Scannable, Widen};
 use warpwright::{Device, MatrixView};
-use warpwright_cli::array::{Array, Data, Element, Shape};
+use warpwright_cli::array::{Array, Data, Dtype, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 use warpwright_cli::with_numbers;
 
 use super::{Done, check_variant, failed, families, open, read, shaped, timed};
-use crate::args::{Global, Scan, ScanOp};
+use crate::args::{Global, Scan, ScanOp, WideType};
 
 impl ScanOp {
     /// Returns the library's operator.
@@ -22,14 +22,45 @@ impl ScanOp {
     }
 }
 
+impl WideType {
+    fn dtype(self) -> Dtype {
+        match self {
+            WideType::U32 => Dtype::U32,
+            WideType::I64 => Dtype::I64,
+            WideType::F32 => Dtype::F32,
+        }
+    }
+
+    /// Returns the names of the types whose sums can have this type.
+    fn taken(self) -> &'static str {
+        match self {
+            WideType::U32 => "u8 and u16",
+            WideType::I64 => "u8, u16, u32 and i32",
+            WideType::F32 => "f16 and bf16",
+        }
+    }
+}
+
 /// Computes the prefixes of an array and writes them.
 pub fn run(global: &Global, options: &Scan) -> Result<()> {
     check_variant(&families(Some("scan"))?, global.variant.as_deref())?;
+    if let Some(to) = options.to
+        && options.op != ScanOp::Sum
+    {
+        return Err(Error::usage(format!(
+            "scan: --to {} takes --op sum, given {}: leave --to out",
+            to.dtype(),
+            options.op.operator()
+        )));
+    }
     let target = Target::npy(&options.output)?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
     let variant = global.variant.as_deref();
-    let done = with_numbers!("scan", &input, data => scan(&device, data, options, variant));
+    let done = match options.to {
+        Some(to) => wide(&device, &input, to, options.exclusive, variant),
+        None => with_numbers!("scan", &input, data => scan(&device, data, options, variant)),
+    };
     let done = done.map_err(|error| error.within(options.input.display()))?;
     drop(input);
     done.write(global, &device, &target, "")
@@ -69,4 +100,64 @@ fn scan<T: Element + Scannable>(
         }
     };
     done.map(|values| shaped(data.shape(), values))
+}
+
+/// Adds up the elements in a wider type.
+fn wide(
+    device: &Device,
+    input: &Array,
+    to: WideType,
+    is_exclusive: bool,
+    variant: Option<&str>,
+) -> Result<Done<Array>> {
+    let sums = Sums {
+        device,
+        is_exclusive,
+        variant,
+    };
+    // Files have no u64. The bits of a sum modulo 2^64 are the same.
+    let signed = |sum: u64| sum as i64;
+    match (to, input) {
+        (WideType::U32, Array::U8(data)) => sums.of(data, |sum: u32| sum),
+        (WideType::U32, Array::U16(data)) => sums.of(data, |sum: u32| sum),
+        (WideType::I64, Array::U8(data)) => sums.of(data, signed),
+        (WideType::I64, Array::U16(data)) => sums.of(data, signed),
+        (WideType::I64, Array::U32(data)) => sums.of(data, signed),
+        (WideType::I64, Array::I32(data)) => sums.of(data, |sum: i64| sum),
+        (WideType::F32, Array::F16(data)) => sums.of(data, |sum: f32| sum),
+        (WideType::F32, Array::Bf16(data)) => sums.of(data, |sum: f32| sum),
+        (to, other) => Err(Error::failed(format!(
+            "scan --to {} takes {} and the array is {}: leave --to out, or convert the array",
+            to.dtype(),
+            to.taken(),
+            other.dtype()
+        ))),
+    }
+}
+
+/// Sums of a wider type, without their elements.
+struct Sums<'a> {
+    device: &'a Device,
+    is_exclusive: bool,
+    variant: Option<&'a str>,
+}
+
+impl Sums<'_> {
+    /// Adds up elements in the type `Out`. `written` converts a sum to one that a file can hold.
+    fn of<T, Out, S>(&self, data: &Data<T>, written: impl Fn(Out) -> S) -> Result<Done<Array>>
+    where
+        T: Element + Widen<Out>,
+        Out: warpwright::Element,
+        S: Element,
+    {
+        let vector = self.device.upload(data.values()).map_err(failed)?;
+        let mut request = self.device.cumulative_sum_wide_request(&vector);
+        if self.is_exclusive {
+            request = request.exclusive();
+        }
+        let done = done!(self.device, request, self.variant, prepare(), |it| {
+            it.output().and_then(|output| output.to_vec())
+        });
+        done.map(|sums| shaped(data.shape(), sums.into_iter().map(written).collect()))
+    }
 }
