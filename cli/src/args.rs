@@ -77,6 +77,10 @@ pub enum Command {
     Scan(Scan),
     /// Sort a vector, or find the positions of its elements in order
     Sort(Sort),
+    /// Merge two sorted vectors
+    Merge(Merge),
+    /// Find the places of keys in a sorted vector
+    Bounds(Bounds),
     /// Find the greatest or smallest elements of a vector, or of each row of a matrix
     TopK(TopK),
     /// Check every variant against plain Rust on the chosen device
@@ -113,6 +117,50 @@ pub struct Sort {
     /// Write the elements' positions in place of the elements, counted from 0, as i64
     #[arg(long)]
     pub argsort: bool,
+}
+
+/// `merge A B [--descending] -o OUT.npy`
+#[derive(Debug, ClapArgs)]
+pub struct Merge {
+    /// A .npy, PNG or JPEG file of one axis, whose elements are sorted; - reads standard input
+    ///
+    /// That they are is not checked: the result of others has their elements in some order.
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// A file of the same type, sorted too; its elements come behind equal ones of A
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// Where to write the elements of both: a .npy file
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: PathBuf,
+    /// Merge files that are in descending order
+    #[arg(long)]
+    pub descending: bool,
+}
+
+/// `bounds SORTED KEYS [--upper] [--descending] -o OUT.npy`
+#[derive(Debug, ClapArgs)]
+pub struct Bounds {
+    /// A .npy, PNG or JPEG file of one axis, whose elements are sorted; - reads standard input
+    ///
+    /// That they are is not checked: the places in others are any up to their number.
+    #[arg(value_name = "SORTED")]
+    pub sorted: PathBuf,
+    /// A file of the same type: the keys, in any order
+    #[arg(value_name = "KEYS")]
+    pub keys: PathBuf,
+    /// Where to write for each key its place, as i64: a .npy file
+    ///
+    /// That is the number of elements that come before it: the less ones or, with --descending, the greater ones. The places
+    /// have the shape of the keys.
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: PathBuf,
+    /// Find the places behind equal elements, not before them
+    #[arg(long)]
+    pub upper: bool,
+    /// Search a file that is in descending order
+    #[arg(long)]
+    pub descending: bool,
 }
 
 /// `top-k IN -k K [--smallest] -o OUT.npy [--positions OUT.npy]`

@@ -41,6 +41,7 @@ fn axes_of_any_length_beside_an_empty_one() {
         for fortran in [false, true] {
             let folder = Folder::new();
             folder.write("bytes.npy", &npy_bytes("'|u1'", fortran, shape, &[]));
+            folder.vector("one.npy", &[1f32]);
             let shape = shape.replace("4611686018427387904", "1152921504606846976");
             folder.write("in.npy", &npy_bytes("'<f4'", fortran, &shape, &[]));
             for arguments in [
@@ -61,6 +62,8 @@ fn axes_of_any_length_beside_an_empty_one() {
                 "run-lengths bytes.npy -o out.npy --lengths lengths.npy",
                 "top-k in.npy -k 0 -o out.npy --positions positions.npy",
                 "top-k bytes.npy -k 1 -o out.npy",
+                "merge in.npy in.npy -o out.npy",
+                "bounds one.npy in.npy -o out.npy",
                 "matmul in.npy in.npy --transpose-b -o out.npy",
                 "matmul in.npy in.npy --transpose-a -o out.npy",
                 "matmul in.npy in.npy -o out.npy",

@@ -6,7 +6,7 @@ mod common;
 use common::{Folder, npy_bytes};
 
 /// Every command that reads a file, with the input left to fill in.
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 13] = [
     "transpose IN -o out.npy",
     "reduce IN --op sum",
     "histogram IN -o out.npy",
@@ -16,6 +16,10 @@ const COMMANDS: [&str; 9] = [
     "unique IN -o out.npy",
     "run-lengths IN -o out.npy --lengths lengths.npy",
     "top-k IN -k 1 -o out.npy",
+    "scan IN --op sum -o out.npy",
+    "sort IN -o out.npy",
+    "merge IN IN -o out.npy",
+    "bounds IN IN -o out.npy",
 ];
 
 /// Runs every command on a file of these bytes; each must fail with these parts in its line.

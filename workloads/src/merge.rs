@@ -34,7 +34,8 @@ pub struct Merge<K> {
     is_descending: bool,
     part: Part,
     of: String,
-    make: Make<K>,
+    /// What makes the keys of each array.
+    make: [Make<K>; 2],
 }
 
 impl<K: Key> Merge<K> {
@@ -54,7 +55,7 @@ impl<K: Key> Merge<K> {
             is_descending: false,
             part: Part::WHOLE,
             of: K::NAME.to_owned(),
-            make: Make::hashed(K::from_hash),
+            make: [Make::hashed(K::from_hash), Make::hashed(K::from_hash)],
         }
     }
 
@@ -67,8 +68,13 @@ impl<K: Key> Merge<K> {
     /// Returns the same problem for keys of which few are different.
     #[must_use]
     pub fn few(self) -> Self {
-        let of = format!("few {}", K::NAME);
-        let make = few_keys();
+        self.of("few", [few_keys(), few_keys()])
+    }
+
+    /// Returns the same problem for other keys of the first and the second array. `what` describes them.
+    #[must_use]
+    pub fn of(self, what: &str, make: [Make<K>; 2]) -> Self {
+        let of = format!("{what} {}", K::NAME);
         Self { of, make, ..self }
     }
 
@@ -93,7 +99,7 @@ impl<K: Key> Merge<K> {
     /// Returns an array with the elements before and behind its part.
     fn keys(&self, side: usize, set: usize) -> Vec<K> {
         let total = self.part.total(self.len[side]);
-        let mut keys = self.make.values(total, 31 + side as u64, set);
+        let mut keys = self.make[side].values(total, 31 + side as u64, set);
         if side == 0 || matches!(self.what, What::Merge | What::Pairs) {
             let part = &mut keys[self.part.range(self.len[side])];
             let in_order = sorted(part, self.is_descending);
@@ -349,13 +355,7 @@ mod tests {
     fn truth(what: What, keys: [Vec<i8>; 2]) -> Sorted<i8> {
         let len = keys.each_ref().map(Vec::len);
         let problem = Merge::new(0, what).lengths(len);
-        // The first array has the stream before that of the second.
-        let all = Make::by(move |at, len, _| keys[usize::from(len != keys[0].len())][at]);
-        Merge {
-            make: all,
-            ..problem
-        }
-        .truth(0)
+        problem.of("given", keys.map(Make::given)).truth(0)
     }
 
     #[test]

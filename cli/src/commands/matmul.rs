@@ -8,7 +8,7 @@ use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 
-use super::{Done, check_variant, failed, families, open, read, shaped, single, timed};
+use super::{Done, check_variant, failed, families, open, read, same_type, shaped, single, timed};
 use crate::args::{Activation, Global, Matmul};
 
 /// Multiplies two matrices and writes the product.
@@ -60,18 +60,6 @@ struct Inputs {
     b: Array,
     c: Option<Array>,
     bias: Option<Array>,
-}
-
-/// Returns the data of an array of type `T`, which is that of `other`.
-fn same_type<'a, T: Element>(array: &'a Array, other: &str, path: &Path) -> Result<&'a Data<T>> {
-    T::from_array(array).ok_or_else(|| {
-        Error::failed(format!(
-            "the array has {} and {other} has {}: convert one of them",
-            array.dtype(),
-            T::DTYPE
-        ))
-        .within(path.display())
-    })
 }
 
 fn upload<T: Element>(device: &Device, data: &Data<T>, path: &Path) -> Result<Matrix<T>> {

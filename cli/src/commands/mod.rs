@@ -19,12 +19,28 @@ macro_rules! done {
     }};
 }
 
+/// Evaluates an expression with the data of an array of sortable elements bound to a name. The expression has a [`Result`]:
+/// other arrays give the error that this operation does not take them.
+macro_rules! with_keys {
+    ($operation:expr, $array:expr, $data:ident => $body:expr) => {
+        match $array {
+            Array::I8($data) => $body,
+            others => warpwright_cli::with_data!(
+                others,
+                numbers $data => $body,
+                other => Err(other.refused_by($operation, &[Dtype::I8]))
+            ),
+        }
+    };
+}
+
 mod convolve;
 mod devices;
 mod histogram;
 mod ladder;
 mod map;
 mod matmul;
+mod merge;
 mod random;
 mod reduce;
 mod reduce_axis;
@@ -67,6 +83,8 @@ pub fn run(args: Args) -> Result<()> {
         Command::Random(options) => random::run(&global, &options),
         Command::Scan(options) => scan::run(&global, &options),
         Command::Sort(options) => sort::run(&global, &options),
+        Command::Merge(options) => merge::run(&global, &options),
+        Command::Bounds(options) => merge::bounds(&global, &options),
         Command::TopK(options) => top_k::run(&global, &options),
         Command::Verify(options) => verify::run(&global, &options),
         Command::Ladder(options) => ladder::run(&global, &options),
@@ -159,6 +177,28 @@ fn read(path: &Path) -> Result<Array> {
         ));
     }
     Ok(input.array)
+}
+
+/// Returns the data of an array of type `T`, which is that of `other`.
+fn same_type<'a, T: Element>(array: &'a Array, other: &str, path: &Path) -> Result<&'a Data<T>> {
+    T::from_array(array).ok_or_else(|| {
+        Error::failed(format!(
+            "the array has {} and {other} has {}: convert one of them",
+            array.dtype(),
+            T::DTYPE
+        ))
+        .within(path.display())
+    })
+}
+
+/// Refuses an array of two axes.
+fn check_vector(operation: &str, shape: Shape) -> Result<()> {
+    match shape {
+        Shape::Vector(_) => Ok(()),
+        Shape::Matrix { .. } => Err(Error::failed(format!(
+            "{operation} needs one axis and the array has two: save it with ravel()"
+        ))),
+    }
 }
 
 /// A result, with the variant that computed it and the time.

@@ -2,12 +2,11 @@
 
 use warpwright::Device;
 use warpwright::ops::sort::SortKey;
-use warpwright_cli::array::{Array, Data, Dtype, Element, Shape};
+use warpwright_cli::array::{Array, Data, Dtype, Element};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
-use warpwright_cli::with_data;
 
-use super::{Done, check_variant, failed, families, open, read, shaped, timed};
+use super::{Done, check_variant, check_vector, failed, families, open, read, shaped, timed};
 use crate::args::{Global, Sort};
 
 /// Sorts a vector, or finds the positions of its elements in order, and writes the result.
@@ -18,11 +17,7 @@ pub fn run(global: &Global, options: &Sort) -> Result<()> {
     let input = read(&options.input)?;
     let within = |error: Error| error.within(options.input.display());
     let shape = input.shape();
-    if !matches!(shape, Shape::Vector(_)) {
-        return Err(within(Error::failed(
-            "sort needs one axis and the array has two: save it with ravel()",
-        )));
-    }
+    check_vector("sort", shape).map_err(within)?;
     let dtype = if options.argsort {
         Dtype::I64
     } else {
@@ -30,14 +25,7 @@ pub fn run(global: &Global, options: &Sort) -> Result<()> {
     };
     target.check(dtype, shape)?;
     let variant = global.variant.as_deref();
-    let done = match &input {
-        Array::I8(data) => sort(&device, data, options, variant),
-        input => with_data!(
-            input,
-            numbers data => sort(&device, data, options, variant),
-            other => Err(other.refused_by("sort", &[Dtype::I8]))
-        ),
-    };
+    let done = with_keys!("sort", &input, data => sort(&device, data, options, variant));
     let done = done.map_err(within)?;
     drop(input);
     done.write(global, &device, &target, "")

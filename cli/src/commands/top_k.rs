@@ -5,7 +5,6 @@ use warpwright::ops::sort::SortKey;
 use warpwright_cli::array::{Array, Data, Dtype, Element, Shape};
 use warpwright_cli::error::Result;
 use warpwright_cli::output::{self, Target};
-use warpwright_cli::with_data;
 
 use super::{Done, check_names, check_variant, failed, families, open, read, shaped, shown, timed};
 use crate::args::{Global, TopK};
@@ -26,14 +25,7 @@ pub fn run(global: &Global, options: &TopK) -> Result<()> {
     let device = open(global.device)?;
     let input = read(&options.input)?;
     let variant = global.variant.as_deref();
-    let done = match &input {
-        Array::I8(data) => top_k(&device, data, options, variant),
-        input => with_data!(
-            input,
-            numbers data => top_k(&device, data, options, variant),
-            other => Err(other.refused_by("top-k", &[Dtype::I8]))
-        ),
-    };
+    let done = with_keys!("top-k", &input, data => top_k(&device, data, options, variant));
     let done = done.map_err(|error| error.within(options.input.display()))?;
     let shape = input.shape();
     drop(input);

@@ -16,6 +16,7 @@ use warpwright_workloads::convolution::Convolution;
 use warpwright_workloads::gemm::{Data as Factors, Product};
 use warpwright_workloads::histogram::Counts;
 use warpwright_workloads::map::{Map, to_ulps, wave};
+use warpwright_workloads::merge::{Merge, What};
 use warpwright_workloads::random::{Distribution, Draw};
 use warpwright_workloads::reduce::{Data, Reduction};
 use warpwright_workloads::sample::Make;
@@ -57,6 +58,7 @@ const PARTS: &[(&str, Part)] = &[
     ("scan", scan),
     ("select", select),
     ("sort", sort),
+    ("merge", merge),
     ("top_k", top_k),
     ("segments", segments),
 ];
@@ -488,6 +490,31 @@ fn sort(ground: &Ground<'_>) -> Result<Table> {
         format!("pixel {}", first as u64 + at)
     })?;
     table.values.push(("first of the darkest", darkest));
+    Ok(table)
+}
+
+/// Merges the sorted pixels of the picture's two halves by every variant, and counts the light ones by a search in all.
+fn merge(ground: &Ground<'_>) -> Result<Table> {
+    const MIDDLE: u8 = 127;
+    let pixels = &ground.image.pixels;
+    let len = pixels.len();
+    let (upper, lower) = pixels.split_at(len / 2);
+    let halves = [Make::given(upper), Make::given(lower)];
+    let problem = Merge::<u8>::new(len, What::Merge).of("pixels as", halves);
+    let sets = ground.sets(problem)?;
+    let title = format!("merge of two sorted halves of {len} u8");
+    let (mut table, _) = ground.variants(title, &sets)?;
+    let median = ground.value(&sets, |found| {
+        let median = found.keys.get(len / 2).copied();
+        median.unwrap_or_default().to_string()
+    })?;
+    let search = [ground.image.make(), Make::given([MIDDLE])];
+    let search = Merge::new(0, What::Upper).of("pixels as", search);
+    let light = ground.value(&ground.sets(search.lengths([len, 1]))?, |found| {
+        let others = found.values.first().copied().unwrap_or_default();
+        format!("{} of {len}", len as u64 - others)
+    })?;
+    table.values = vec![("median", median), ("light pixels", light)];
     Ok(table)
 }
 
