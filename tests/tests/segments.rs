@@ -7,7 +7,7 @@ use warpwright::{
     Device, Element, Error, Vector, VectorView,
     ops::{
         reduce::Reducible,
-        segments::{Offset, Operator, Segments},
+        segments::{Averaged, Offset, Operator, Segments},
         select::Selectable,
     },
 };
@@ -399,6 +399,80 @@ fn keys_compare_as_in_rust() {
     }
 }
 
+/// Means of segments of one type, by every variant on every device, held to `exact`, the mean of some elements.
+#[track_caller]
+fn check_means<T: Averaged + Debug>(values: &[T], offsets: &[usize], exact: fn(&[T]) -> f64) {
+    let mean = |pair: &[usize]| match &values[pair[0]..pair[1]] {
+        [] => None,
+        segment => Some(exact(segment)),
+    };
+    let expected: Vec<_> = offsets.windows(2).map(mean).collect();
+    for device in devices::all() {
+        let input = device.upload(values).unwrap();
+        for wide in [false, true] {
+            let segments = segments(device, offsets, wide);
+            for variant in variants() {
+                let request = device.reduce_segments(&input, &segments).variant(variant);
+                let mut prepared = request.prepare_mean().unwrap();
+                let unqueued = prepared.finish().unwrap_err().to_string();
+                assert!(unqueued.contains("mean of segments"), "{unqueued}");
+                for _ in 0..2 {
+                    prepared.enqueue().unwrap();
+                    let found = prepared.finish().unwrap();
+                    let ty = std::any::type_name::<T>();
+                    assert_eq!(found, expected, "{variant} of {ty} on {}", device.kind());
+                }
+            }
+            assert_eq!(device.segment_means(&input, &segments).unwrap(), expected);
+        }
+    }
+}
+
+#[test]
+fn means() {
+    let offsets = cut(1000, 40);
+    // Without a rounding: a sum of a thousand of these is exact in `f64`, and that of the floats in `f32`.
+    macro_rules! check {
+        ($($type:ident: |$value:ident| $make:expr;)*) => { $({
+            let values: Vec<$type> = noise(1000).map(|$value| $make).collect();
+            let exact = |segment: &[$type]| {
+                segment.iter().map(|it| f64::from(*it)).sum::<f64>() / segment.len() as f64
+            };
+            check_means(&values, &offsets, exact);
+            check_means(&values[..300], &cut(300, 900), exact);
+        })* };
+    }
+    check! {
+        u8: |value| value as u8;
+        u16: |value| value as u16;
+        u32: |value| value as u32 | 1 << 31;
+        i32: |value| value as i32;
+        f16: |value| f16::from_f32((value % 64) as f32 - 20.0);
+        bf16: |value| bf16::from_f32((value % 64) as f32 - 20.0);
+        f32: |value| (value % 2048) as f32 - 700.0;
+        f64: |value| value as i32 as f64 / 8.0;
+    }
+    check_means::<f32>(&[], &[0, 0, 0], |_| unreachable!("no segment has elements"));
+    check_means::<u8>(&[], &[0], |_| unreachable!("there is no segment"));
+}
+
+/// The sum of so many `u32` has more bits than an `f64`, and another mean if it is rounded before it is divided.
+#[test]
+fn means_of_integers_are_rounded_once() {
+    let len = (1 << 21) + 3;
+    let mut values = vec![u32::MAX; len];
+    values[len / 3] = 1;
+    let sum = u64::from(u32::MAX) * (len as u64 - 1) + 1;
+    for device in devices::all() {
+        let input = device.upload(&values).unwrap();
+        let segments = segments(device, &[0, len], false);
+        let found = device.segment_means(&input, &segments).unwrap();
+        assert_eq!(found, [Some(4_294_965_247.002_930_6)]);
+        assert_eq!(found, [device.mean(&input).unwrap()]);
+        assert_ne!(found, [Some(sum as f64 / len as f64)]);
+    }
+}
+
 #[test]
 fn nan_wins() {
     for device in devices::all() {
@@ -441,6 +515,10 @@ fn bad_input_is_refused() {
         refused(
             device.segment_sums(&values, &long).map(drop),
             &["sum of segments", "at most the 10 elements", "11"],
+        );
+        refused(
+            device.segment_means(&values, &long).map(drop),
+            &["mean of segments", "at most the 10 elements", "11"],
         );
         let keys = device.upload(&[1_u8; 9]).unwrap();
         refused(

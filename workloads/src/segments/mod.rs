@@ -1,6 +1,7 @@
 //! Reductions of segments and of runs of equal keys, and run lengths. Values are those of the family `reduce`, and each segment
 //! is held to the oracle of a whole array.
 
+mod means;
 mod runs;
 
 use half::{bf16, f16};
@@ -10,6 +11,7 @@ use warpwright::ops::segments::{Operator, Segments};
 use warpwright::ops::select::Ordered;
 use warpwright::{Device, Result, Vector};
 
+pub use self::means::{Found, Means};
 pub(crate) use self::runs::Keys;
 pub use self::runs::{ByKey, Key, Lengths, Runs};
 use crate::parallel;
@@ -146,6 +148,35 @@ impl<T: Item> Reduce<T> {
         self.view.of(values, given, 1)
     }
 
+    /// Returns the range of the elements that the operation is given.
+    fn here(&self) -> std::ops::Range<usize> {
+        self.view.range(self.part.total(self.len))
+    }
+
+    /// Returns a description of what is computed of the segments.
+    fn described(&self, what: &str) -> String {
+        let elements = self.view.name("elements", self.part.total(self.len));
+        let inside = match self.part {
+            Part::WHOLE => String::new(),
+            part => format!(", {} of them", part.name("elements", self.len)),
+        };
+        let apart = if self.is_apart { ", step by step" } else { "" };
+        let wide = if self.is_wide { ", 64-bit offsets" } else { "" };
+        let rounded = match self.data {
+            Data::Fractions(_) => ", rounded",
+            _ => "",
+        };
+        format!(
+            "{what} of {} {} segments of {elements} {}{inside}{wide}{apart}{rounded}",
+            self.count,
+            match self.cut {
+                Cut::Random => "random",
+                Cut::Skewed => "skewed",
+            },
+            T::NAME,
+        )
+    }
+
     /// Returns the offsets, which are the same for all sets.
     fn offsets(&self) -> Vec<u64> {
         self.cut.offsets(self.part.0[0], self.len, self.count)
@@ -194,27 +225,7 @@ impl<T: Item> Problem for Reduce<T> {
     }
 
     fn name(&self) -> String {
-        let elements = self.view.name("elements", self.part.total(self.len));
-        let inside = match self.part {
-            Part::WHOLE => String::new(),
-            part => format!(", {} of them", part.name("elements", self.len)),
-        };
-        let apart = if self.is_apart { ", step by step" } else { "" };
-        let wide = if self.is_wide { ", 64-bit offsets" } else { "" };
-        let rounded = match self.data {
-            Data::Fractions(_) => ", rounded",
-            _ => "",
-        };
-        format!(
-            "{} of {} {} segments of {elements} {}{inside}{wide}{apart}{rounded}",
-            self.operator.name(),
-            self.count,
-            match self.cut {
-                Cut::Random => "random",
-                Cut::Skewed => "skewed",
-            },
-            T::NAME,
-        )
+        self.described(self.operator.name())
     }
 
     fn bytes(&self) -> usize {
@@ -241,7 +252,7 @@ impl<T: Item> Problem for Reduce<T> {
         (values, segments): &'a Self::Input,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Results<T>>> {
-        let values = values.slice(self.view.range(self.part.total(self.len)))?;
+        let values = values.slice(self.here())?;
         let mut request = with_variant!(device.reduce_segments(values, segments), variant);
         if self.is_apart {
             request = request.apart();
@@ -347,6 +358,7 @@ fn checks(scale: Scale) -> Vec<Workload> {
     of_type::<bf16>(&mut all);
     of_type::<f32>(&mut all);
     of_type::<f64>(&mut all);
+    means::checks(&mut all);
     let len = scale.pick(20_011, 3_000_017);
     let data = Data::Fractions(usize::MAX);
     all.push(Workload::new(Reduce::<f32>::by(
@@ -425,6 +437,7 @@ fn operations() -> Vec<Workload> {
         is_apart: true,
         ..Reduce::<f32>::by(Operator::Sum, 20_011, 9, data)
     }));
+    all.push(Workload::new(Means::<f32>::rounded(20_011, 9)));
     all.push(Workload::new(ByKey::<u16, f32>::with(
         Keys::new(20_011),
         data,

@@ -61,7 +61,7 @@ fn partial<A: Copy>(bits: Partial) -> A {
 }
 
 /// Returns `sum / len`, rounded once. `len` must not be 0.
-fn quotient(sum: i128, len: usize) -> f64 {
+pub fn quotient(sum: i128, len: usize) -> f64 {
     let magnitude = sum.unsigned_abs();
     // The dividend is shifted up as far as possible, so that the quotient has at least 64 bits.
     let shift = magnitude.leading_zeros() % u128::BITS;

@@ -20,6 +20,7 @@ use crate::{
     named::named,
 };
 
+pub(super) use self::element::quotient;
 pub use self::{element::Reducible, plan::Partial};
 pub use warpwright_gpu::reduce::Variant;
 

@@ -1,5 +1,6 @@
 //! Reductions of segments, given by offsets or by runs of equal keys; run lengths.
 
+mod means;
 mod plan;
 mod runs;
 
@@ -16,6 +17,7 @@ pub use warpwright_gpu::segments::Variant;
 pub(super) use self::plan::plan;
 use self::runs::Distinct;
 pub use self::{
+    means::{Averaged, Means, PreparedMeans},
     plan::{Bounds, Cuts},
     runs::{ByKeyRequest, PreparedByKey, PreparedRunLengths, RunLengths, RunLengthsRequest, Runs},
 };
