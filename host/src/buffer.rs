@@ -155,6 +155,12 @@ impl<T: Element> Vector<T> {
         }
     }
 
+    /// Returns the memory, for work of the vector's handle.
+    #[cfg(feature = "candle-cuda")]
+    pub(crate) fn into_memory(self) -> Memory {
+        self.memory
+    }
+
     /// Keeps the first `len` elements. The memory stays as large as it is.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);

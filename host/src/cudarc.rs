@@ -133,12 +133,21 @@ impl Device {
         // SAFETY: the stream lives as long as `stream`, which the handle keeps.
         let device = unsafe { self.on_stream(operation, raw, Some(Box::new(stream.clone()))) }?;
         let address = ask(&stream);
-        let told = stream.context().check_err();
-        told.map_err(|error| self.cudarc_error(operation, &error))?;
+        self.checked_by_cudarc(operation, &stream)?;
         Ok((address, device))
     }
 
-    fn cudarc_error(&self, operation: &'static str, error: &DriverError) -> Error {
+    /// Fails if `cudarc` has kept an error for later.
+    pub(crate) fn checked_by_cudarc(
+        &self,
+        operation: &'static str,
+        stream: &CudaStream,
+    ) -> Result<()> {
+        let told = stream.context().check_err();
+        told.map_err(|error| self.cudarc_error(operation, &error))
+    }
+
+    pub(crate) fn cudarc_error(&self, operation: &'static str, error: &DriverError) -> Error {
         Error::Driver {
             operation,
             device: self.kind(),

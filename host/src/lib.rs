@@ -27,6 +27,8 @@ mod architecture;
 mod arrow;
 mod backend;
 mod buffer;
+#[cfg(feature = "candle")]
+mod candle;
 #[cfg(feature = "cuda")]
 mod code;
 mod copies;
@@ -60,6 +62,8 @@ mod rect;
 mod tensor_map;
 
 pub use buffer::{Element, Vector, VectorView, VectorViewMut};
+#[cfg(feature = "candle")]
+pub use candle::{CandleElement, CandleMemory};
 pub use cuda_std::{self, kernel::LaunchConfig};
 #[cfg(feature = "cudarc")]
 pub use cudarc::{CudarcMemory, CudarcMemoryMut, CudarcView, CudarcViewMut};

@@ -91,6 +91,19 @@ impl CudaMemory {
         self.pointer
     }
 
+    /// Returns whether the memory is of the device's pool.
+    #[cfg(feature = "candle-cuda")]
+    pub(crate) fn is_pooled(&self) -> bool {
+        self.pooled
+    }
+
+    /// Returns the device address of the first byte, and leaves it to the caller to free the memory.
+    #[cfg(feature = "candle-cuda")]
+    pub(crate) fn into_raw(mut self) -> u64 {
+        self.bytes = 0;
+        self.pointer
+    }
+
     /// Returns the requested size in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
