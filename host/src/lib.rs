@@ -59,6 +59,8 @@ pub mod ops;
 mod pinned;
 mod ptx;
 mod rect;
+#[cfg(feature = "tch")]
+mod tch;
 mod tensor_map;
 
 pub use buffer::{Element, Vector, VectorView, VectorViewMut};
@@ -81,6 +83,8 @@ pub use ops::random::{Generator, RandomGenerator};
 pub use ops::{convolution::Boundary, histogram::Histogram};
 pub use pinned::PinnedVec;
 pub use rect::{MatrixRect, MatrixRectMut};
+#[cfg(feature = "tch")]
+pub use tch::TchElement;
 pub use warpwright_gpu::{Family, Variant};
 
 /// Returns all families of kernels with their variants.
