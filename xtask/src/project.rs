@@ -12,7 +12,7 @@ use crate::Result;
 /// a letter, which runs on its own devices alone, has only the kernels that need it.
 pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
     (NvvmArch::Compute75, &[]),
-    (NvvmArch::Compute80, &["gemm", "scan", "select"]),
+    (NvvmArch::Compute80, &["gemm", "scan", "select", "sort"]),
     (NvvmArch::Compute90, &["gemm"]),
     (NvvmArch::Compute90a, &["gemm"]),
 ];

@@ -12,46 +12,95 @@ pub struct Policy {
     pub resident: u32,
     /// The keys of a thread in a sort of keys alone, at most 32.
     pub keys: usize,
-    /// The keys of a thread if an order among equal keys can be seen: with values, or by some of the bits. At most 32.
-    pub items: usize,
+    /// The blocks per multiprocessor that the registers have room for if an order among equal keys can be seen: with values, or
+    /// by some of the bits.
+    pub items_resident: u32,
+    /// The most shared memory of such a block in bytes.
+    pub items_bytes: usize,
     /// The earlier tiles whose status a thread looks at in one step: 1 to 4.
     pub predecessors: usize,
 }
 
 impl Policy {
-    /// Returns the keys that the threads of a block hold.
-    pub const fn most_keys(&self, items: bool) -> usize {
-        self.threads * if items { self.items } else { self.keys }
+    /// Returns the keys that the threads of a block hold in a sort of keys alone.
+    pub const fn most_keys(&self) -> usize {
+        self.threads * self.keys
     }
 
-    /// Returns the keys of a tile on a device that allows a block `most_bytes` of shared memory: as many as the threads hold,
-    /// or as fit.
-    pub const fn tile(&self, items: bool, key_bytes: usize, most_bytes: usize) -> usize {
-        let mut tile = self.most_keys(items);
-        while self.shared_bytes(items, key_bytes, tile) > most_bytes && tile > DIGITS {
+    /// Returns the keys of a tile in a sort of keys alone, on a device that allows a block `most_bytes` of shared memory: as
+    /// many as the threads hold, or as fit.
+    pub const fn keys_tile(&self, key_bytes: usize, most_bytes: usize) -> usize {
+        let mut tile = self.most_keys();
+        while self.keys_shared_bytes(key_bytes, tile) > most_bytes && tile > DIGITS {
             tile -= DIGITS;
         }
         tile
     }
 
-    /// Returns the shared memory of a block in bytes, for tiles of `tile` keys.
-    pub const fn shared_bytes(&self, items: bool, key_bytes: usize, tile: usize) -> usize {
-        let counts = (self.threads / 32 * DIGITS + 2 * DIGITS + WORDS) * 4;
-        if items {
-            counts + (tile + 1) * 4 + 16 + tile * column_bytes(key_bytes)
+    /// Returns the shared memory of a block in bytes, for tiles of `tile` keys alone.
+    pub const fn keys_shared_bytes(&self, key_bytes: usize, tile: usize) -> usize {
+        self.counts_bytes() + (tile + 1) * key_bytes
+    }
+
+    /// Returns the most keys of a tile with values of `value_bytes` bytes, or with none if that is 0, on a device that allows a
+    /// block `most_bytes` of shared memory.
+    pub const fn items_tile(
+        &self,
+        key_bytes: usize,
+        value_bytes: usize,
+        most_bytes: usize,
+    ) -> usize {
+        let bytes = if most_bytes < self.items_bytes {
+            most_bytes
         } else {
-            counts + (tile + 1) * key_bytes
-        }
+            self.items_bytes
+        };
+        let each = key_bytes + value_bytes + size_of::<u16>();
+        let most = (bytes - self.counts_bytes()) / each;
+        // The number of a key in its tile has 16 bits.
+        let most = if most < MOST_ITEMS { most } else { MOST_ITEMS };
+        let step = if most < self.threads {
+            DIGITS
+        } else {
+            self.threads
+        };
+        most / step * step
+    }
+
+    /// Returns the keys of a tile with values for `len` keys: at most `most`, and fewer if a multiprocessor would have none.
+    pub const fn share(&self, most: usize, len: usize, multiprocessors: usize) -> usize {
+        let share = len.div_ceil(multiprocessors).next_multiple_of(self.threads);
+        let share = if share < LEAST_ITEMS {
+            LEAST_ITEMS
+        } else {
+            share
+        };
+        if share < most { share } else { most }
+    }
+
+    /// Returns the shared memory of a block in bytes, for tiles of `tile` keys with values, which is a multiple of 16.
+    pub const fn items_shared_bytes(
+        &self,
+        key_bytes: usize,
+        value_bytes: usize,
+        tile: usize,
+    ) -> usize {
+        self.counts_bytes() + tile * (key_bytes + value_bytes + size_of::<u16>())
+    }
+
+    /// Returns the bytes of shared memory for the counts of the digits.
+    const fn counts_bytes(&self) -> usize {
+        (self.threads / 32 * DIGITS + 2 * DIGITS + WORDS) * 4
     }
 }
 
+/// The most keys of a tile with values.
+const MOST_ITEMS: usize = 1 << 16;
+/// The least keys of a tile with values, if they fit: what a tile takes beside its keys is not worth it for fewer.
+const LEAST_ITEMS: usize = 1 << 13;
+
 /// The words of a block's shared memory for sums and for what thread 0 tells the others.
 pub const WORDS: usize = 32;
-
-/// Returns the bytes of shared memory per key through which keys and values of a tile change places.
-pub const fn column_bytes(key_bytes: usize) -> usize {
-    if key_bytes > 4 { key_bytes } else { 4 }
-}
 
 /// The keys of one launch of a pass over more keys: a status word has 30 bits for a number of keys.
 pub const MOST_KEYS_PER_LAUNCH: usize = 1 << 30;
@@ -127,31 +176,20 @@ const BASE: Policy = Policy {
     threads: 512,
     resident: 2,
     keys: 32,
-    items: 20,
+    items_resident: 1,
+    items_bytes: 226 << 10,
     predecessors: 4,
 };
 
 /// For keys of 8 bytes.
-const LONG: Policy = Policy {
-    keys: 16,
-    items: 12,
-    ..BASE
-};
+const LONG: Policy = Policy { keys: 16, ..BASE };
 
 impl tuning::Policy for Policy {
     const FAMILY: &'static str = super::FAMILY.name;
     const CANDIDATES: &'static [Self] = &[
         BASE,
-        Policy {
-            keys: 28,
-            items: 16,
-            ..BASE
-        },
-        Policy {
-            keys: 24,
-            items: 18,
-            ..BASE
-        },
+        Policy { keys: 28, ..BASE },
+        Policy { keys: 24, ..BASE },
         Policy {
             predecessors: 2,
             ..BASE
@@ -159,32 +197,22 @@ impl tuning::Policy for Policy {
         Policy {
             threads: 384,
             resident: 3,
-            items: 16,
+            items_resident: 2,
+            items_bytes: 113 << 10,
             ..BASE
         },
         LONG,
-        Policy {
-            keys: 14,
-            items: 10,
-            ..LONG
-        },
-        Policy {
-            keys: 20,
-            items: 8,
-            ..LONG
-        },
+        Policy { keys: 14, ..LONG },
+        Policy { keys: 20, ..LONG },
         Policy {
             threads: 384,
             resident: 3,
-            items: 8,
+            items_resident: 2,
+            items_bytes: 113 << 10,
             ..LONG
         },
         // More keys of a byte spill: each takes a register, and its digit another one.
-        Policy {
-            keys: 16,
-            items: 18,
-            ..BASE
-        },
+        Policy { keys: 16, ..BASE },
     ];
     const CHOICES: &'static [Choice] =
         &[Choice::up_to(1, 9), Choice::up_to(4, 0), Choice::always(5)];

@@ -162,7 +162,7 @@ fn every_pattern<K: Key>() {
 }
 
 fn every_length<K: Key>() {
-    let tile = warpwright_gpu::tuning::shipped::<policy::Policy, K>().most_keys(false);
+    let tile = warpwright_gpu::tuning::shipped::<policy::Policy, K>().most_keys();
     let long = [policy::SMALL_KEYS + 1, tile + 1];
     for device in devices::all() {
         for variant in variants() {
@@ -261,9 +261,13 @@ fn values_of_every_size_follow_their_keys() {
 fn values_follow_their_keys_through_whole_tiles() {
     for device in devices::all() {
         for variant in ["ballot", "best"] {
-            let items = warpwright_gpu::tuning::shipped::<policy::Policy, u32>().most_keys(true);
-            let keys = Pattern::Zipf.keys::<f32>(2 * items + 5);
+            let policy = warpwright_gpu::tuning::shipped::<policy::Policy, u32>();
+            let tile = |value_bytes| {
+                policy.items_tile(4, value_bytes, device.info().shared_bytes_per_block)
+            };
+            let keys = Pattern::Zipf.keys::<f32>(2 * tile(4) + 5);
             check_pairs(device, &keys, |i| i as u32, By::default(), variant);
+            let keys = Pattern::Zipf.keys::<f32>(2 * tile(16) + 5);
             check_pairs(device, &keys, |i| i as u128, By::default(), variant);
         }
     }

@@ -1,13 +1,28 @@
 //! One pass over keys whose order among equals can be seen: keys with values or positions, and keys sorted by some of their
 //! bits.
+//!
+//! ```text
+//! take a ticket: the number of the tile
+//! start to copy the tile's keys to shared memory, then its values                              (cp.async)
+//! wait for the keys; count their digits by warp
+//! status[tile][digit] = the count
+//! for each key: numbers[atomic_add(place of its warp and digit, 1)] = the key's number in the tile
+//! look back: where this tile's keys of each digit begin in the output
+//! wait for the values
+//! for each place: write the key and the value of this number to where its digit begins + the place
+//! if the numbers of a digit do not ascend: find the places by ballots, and write again
+//! ```
+//!
+//! Keys and values stay where the copies put them, and no thread holds any, so that registers limit neither the tile nor the
+//! number of blocks, and the values arrive while the keys are ranked.
 
-use cuda_std::{Plain, prelude::*, shared::DynamicShared, unrolled};
+use cuda_std::{Plain, async_copy, prelude::*, shared::DynamicShared, unrolled, warp::FULL_MASK};
 
 use super::keys::{Order, Starts, placed, publish};
 use crate::{
     sort::{
-        bits::{Bits, Column, DIGITS, Pass, Twists},
-        policy::{Policy, column_bytes},
+        bits::{Bits, Column, DIGITS, Pass, Twist, Twists},
+        policy::Policy,
         tile::{Block, COUNTED, keep_together},
     },
     tuning::{Numbers, Tuned, numbers},
@@ -15,15 +30,11 @@ use crate::{
 
 /// Moves the keys and their values to where the digit of this pass belongs. Keys with equal digits keep their order.
 ///
-/// The tile that is sorted in shared memory consists of tags: a key's digit and its number in the tile. Keys and values go
-/// through shared memory in the order in which they are read, and are taken from there by the sorted tags. Tags that are not in
-/// ascending order are equal digits that changed places. Values are read while the tile waits for the tiles before it.
-///
 /// Without an `output` only the values are written. Without `values_in`, `column` says whether the values are positions.
 /// The other arguments are those of [`sort_best_keys`](super::sort_best_keys).
 ///
-/// Launch: a block of the policy's threads per `pass.tile` keys; dynamic shared memory of [`Policy::shared_bytes`]. Reads and
-/// writes every key and value once. Exact.
+/// Launch: a block of the policy's threads per `pass.tile` keys; dynamic shared memory of [`Policy::items_shared_bytes`]. Reads
+/// and writes every key and value once. Exact.
 ///
 /// # Safety
 /// As for [`sort_best_keys`](super::sort_best_keys). `output` is empty or has its elements. If `column.bytes` is not 0,
@@ -32,7 +43,7 @@ use crate::{
 #[kernel(
     launch_bounds(
         numbers::<Policy, U>(ROW).threads as u32,
-        numbers::<Policy, U>(ROW).resident
+        numbers::<Policy, U>(ROW).items_resident
     ),
     instances(b1: (u8), b2: (u16), b4: (u32), b8: (u64)),
     tuned(b4 as u32: 0..10, b8 as u64: 0..10)
@@ -92,12 +103,26 @@ impl Values {
             _ => places_of::<u128>(output).set(to, values_of(input).get(from)),
         }
     }
-}
 
-/// The bits of a tag that are a key's number in its tile.
-const NUMBER: u32 = 0xffff;
-/// A value that comes after every tag.
-const PAST: u32 = u32::MAX;
+    /// Writes the value of key `number` of a tile as number `to` of the output: what is at `number` in `room`, or `position`
+    /// plus the number.
+    #[inline(always)]
+    #[track_caller]
+    fn put(self, room: Shared<u128>, number: usize, position: u64, to: usize) {
+        let Self { output, column, .. } = self;
+        let position = position + number as u64;
+        match (column.bytes, column.positions != 0) {
+            (0, _) => {}
+            (4, true) => places_of(output).set(to, position as u32),
+            (_, true) => places_of(output).set(to, position),
+            (1, _) => places_of::<u8>(output).set(to, of(room).get(number)),
+            (2, _) => places_of::<u16>(output).set(to, of(room).get(number)),
+            (4, _) => places_of::<u32>(output).set(to, of(room).get(number)),
+            (8, _) => places_of::<u64>(output).set(to, of(room).get(number)),
+            _ => places_of::<u128>(output).set(to, room.get(number)),
+        }
+    }
+}
 
 /// One pass, with the values of the policy row `N`. `BALLOTS`: ranks by ballots.
 #[inline(always)]
@@ -112,45 +137,66 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const BALLOTS: bool>(
     twists: Twists<U>,
 ) {
     let threads = const { N::POLICY.threads };
-    let items = const {
-        assert!(N::POLICY.items <= 32 && N::POLICY.threads * N::POLICY.items <= NUMBER as usize);
-        N::POLICY.items
-    };
+    let column = values.column;
+    let most = pass.tile as usize;
     // SAFETY: the launch gives as much.
     let mut memory = unsafe { DynamicShared::new() };
     let block = Block::new(&mut memory, threads / 32);
     let starts = Starts::new(&mut memory);
-    let tags = memory.carve::<u32>(pass.tile as usize + 1);
-    let exchange = memory.carve::<u128>(pass.tile as usize * column_bytes(size_of::<U>()) / 16);
+    let keys = memory.carve::<u128>((most * size_of::<U>()).div_ceil(16));
     // SAFETY: the memory is aligned for the largest element.
-    let column_keys = unsafe { exchange.cast::<U>() };
+    let keys = unsafe { keys.cast::<U>() };
+    let is_given = column.bytes != 0 && column.positions == 0;
+    let value_bytes = if is_given { column.bytes as usize } else { 0 };
+    let room = memory.carve::<u128>((most * value_bytes).div_ceil(16));
+    let numbers = memory.carve::<u16>(most);
     let (tid, n) = (block.tid, input.len());
 
     let tile = block.next_tile(order.tickets, pass.ticket);
-    let from = tile * pass.tile as usize;
-    let left = (n - from).min(pass.tile as usize);
-    let full = left == threads * items;
-    // The number in the tile of this thread's key `i`.
-    let at = |i: usize| block.warp * (32 * items) + i * 32 + block.lane;
-    let mut keys = [U::ZERO; 32];
-    if full {
-        unrolled!(i < items of 32 => {
-            keys[i] = input.get_streaming(from + at(i)).twist(twists.input);
-        });
-    } else {
-        unrolled!(i < items of 32 => {
-            if at(i) < left {
-                keys[i] = input.get(from + at(i)).twist(twists.input);
+    let from = tile * most;
+    let left = (n - from).min(most);
+    let share = Share::new(block, most.div_ceil(threads), left);
+    fetch(keys, input, from, left, threads);
+    async_copy::commit_group();
+    if is_given {
+        let (from, bytes) = (from * value_bytes, left * value_bytes);
+        // SAFETY: any element consists of bytes.
+        let room = unsafe { room.cast::<u8>() };
+        match value_bytes {
+            1 => fetch_as::<u8>(room, values.input, from, bytes, threads),
+            2 => fetch_as::<u16>(room, values.input, from, bytes, threads),
+            4 => fetch_as::<u32>(room, values.input, from, bytes, threads),
+            _ => fetch_as::<u64>(room, values.input, from, bytes, threads),
+        }
+    }
+    async_copy::commit_group();
+    block.clear();
+    async_copy::wait_group::<1>();
+    thread::sync_threads();
+
+    let counts = block.counts;
+    let digit = |key: U| key.digit(pass.shift, pass.mask);
+    if twists.input != Twist::NONE {
+        share.each(0, |number, inside| {
+            if inside {
+                keys.set(number, keys.get(number).twist(twists.input));
             }
         });
     }
-    block.note([pass.shift, pass.mask, left as u32]);
-    block.clear();
-    let counts = block.counts;
-    let digit = |key: U| key.digit(pass.shift, pass.mask);
-    unrolled!(i < items of 32 => {
-        if full || at(i) < left {
-            counts.atomic_add(block.slot(digit(keys[i])), 1);
+    let mut i = 0;
+    while i + UNROLL <= share.whole {
+        let mut slots = [0; UNROLL];
+        unrolled!(j < UNROLL => {
+            slots[j] = block.slot(digit(keys.get(share.number(i + j))));
+        });
+        unrolled!(j < UNROLL => {
+            counts.atomic_add(slots[j], 1);
+        });
+        i += UNROLL;
+    }
+    share.each(i, |number, inside| {
+        if inside {
+            counts.atomic_add(block.slot(digit(keys.get(number))), 1);
         }
     });
     let mut tile_count = 0;
@@ -164,49 +210,45 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const BALLOTS: bool>(
         );
     });
 
-    let [shift, mask, noted_left] = block.noted();
-    let digit = |key: U| key.digit(shift, mask);
-    let left = noted_left as usize;
-    if BALLOTS || places.crowded {
-        unrolled!(i < items of 32 => {
-            let inside = full || at(i) < left;
-            let digit = digit(keys[i]);
-            let place = if BALLOTS {
-                block.place_by_ballots(digit, inside)
-            } else {
-                block.place_by_match(digit, inside)
-            };
-            if inside {
-                tags.set(place, digit << 16 | at(i) as u32);
-                column_keys.set(at(i), keys[i]);
-            }
-        });
+    let rank = |ballots: bool, number: usize, inside: bool| {
+        let digit = if inside { digit(keys.get(number)) } else { 0 };
+        let place = if ballots {
+            block.place_by_ballots(digit, inside)
+        } else {
+            block.place_by_match(digit, inside)
+        };
+        if inside {
+            numbers.set(place, number as u16);
+        }
+    };
+    if BALLOTS {
+        share.each(0, |number, inside| rank(true, number, inside));
+    } else if places.crowded {
+        share.each(0, |number, inside| rank(false, number, inside));
     } else {
-        unrolled!(i < items of 32 => {
-            if full || at(i) < left {
-                let digit = digit(keys[i]);
-                let place = counts.atomic_add(block.slot(digit), 1) as usize;
-                tags.set(place, digit << 16 | at(i) as u32);
-                column_keys.set(at(i), keys[i]);
+        let mut i = 0;
+        while i + UNROLL <= share.whole {
+            let (mut slots, mut places) = ([0; UNROLL], [0; UNROLL]);
+            unrolled!(j < UNROLL => {
+                slots[j] = block.slot(digit(keys.get(share.number(i + j))));
+            });
+            // No store stands between the additions, which would wait for the one before.
+            unrolled!(j < UNROLL => {
+                places[j] = counts.atomic_add(slots[j], 1);
+                keep_together();
+            });
+            unrolled!(j < UNROLL => {
+                numbers.set(places[j] as usize, share.number(i + j) as u16);
+            });
+            i += UNROLL;
+        }
+        share.each(i, |number, inside| {
+            if inside {
+                let place = counts.atomic_add(block.slot(digit(keys.get(number))), 1);
+                numbers.set(place as usize, number as u16);
             }
             keep_together();
         });
-    }
-    let moved = Moved {
-        values,
-        from,
-        left,
-        threads,
-        held: const {
-            let words = N::POLICY.items * column_bytes(size_of::<U>()) / size_of::<u32>();
-            if words < HELD { words } else { HELD }
-        },
-        room: exchange,
-    };
-    let is_given = values.column.bytes != 0 && values.column.positions == 0;
-    let mut held = [0; HELD];
-    if is_given {
-        held = moved.load();
     }
     if tid < DIGITS {
         let begin = placed(
@@ -220,270 +262,299 @@ pub fn sweep<U: Bits, N: Tuned<Policy>, const BALLOTS: bool>(
         );
         starts.set(tid, begin.wrapping_sub(places.first.into()));
     }
-    if tid == 0 {
-        tags.set(left, PAST);
-    }
+    async_copy::wait_all();
     thread::sync_threads();
 
     let sorted = Sorted {
-        tags,
+        keys,
+        numbers,
         starts,
-        left,
-        threads,
-        wide: pass.wide != 0,
+        pass,
+        share,
+        output,
+        twist: twists.output,
     };
-    let write = |number: usize, to| output.set(to, column_keys.get(number).untwist(twists.output));
-    let bad = if output.is_empty() {
-        sorted.each(|_, _| ())
-    } else {
-        sorted.each(write)
-    };
-    if !BALLOTS && thread::sync_threads_or(bad.into()) != 0 {
-        block.places_again(threads / 32);
-        let mut i = 0;
-        while i < items {
-            let inside = at(i) < left;
-            let digit = if inside {
-                digit(column_keys.get(at(i)))
-            } else {
-                0
-            };
-            let place = block.place_by_ballots(digit, inside);
-            if inside {
-                tags.set(place, digit << 16 | at(i) as u32);
+    let position = column.first + from as u64;
+    let mut walk = sorted.walk();
+    if pass.wide == 0 {
+        match (column.bytes, column.positions != 0) {
+            (0, _) => sorted.chunks(&mut walk, |_| (), |_, ()| ()),
+            (4, true) => {
+                let output = places_of::<u32>(values.output);
+                let made = |number: u32| position as u32 + number;
+                sorted.chunks(&mut walk, made, |to, value| output.set(to, value));
             }
-            i += 1;
-        }
-        thread::sync_threads();
-        if !output.is_empty() {
-            sorted.each(write);
+            (_, true) => {
+                let output = places_of::<u64>(values.output);
+                let made = |number: u32| position + u64::from(number);
+                sorted.chunks(&mut walk, made, |to, value| output.set(to, value));
+            }
+            (1, _) => sorted.chunks_of::<u8>(&mut walk, room, values.output),
+            (2, _) => sorted.chunks_of::<u16>(&mut walk, room, values.output),
+            (4, _) => sorted.chunks_of::<u32>(&mut walk, room, values.output),
+            (8, _) => sorted.chunks_of::<u64>(&mut walk, room, values.output),
+            _ => sorted.chunks_of::<u128>(&mut walk, room, values.output),
         }
     }
-    let column = values.column;
-    match (column.bytes, column.positions != 0) {
-        (0, _) => {}
-        (4, true) => {
-            let output = places_of::<u32>(values.output);
-            let first = column.first as u32 + from as u32;
-            sorted.each(|number, to| output.set(to, first + number as u32));
+    let one = |number: usize, to: usize| values.put(room, number, position, to);
+    sorted.one_by_one(&mut walk, one);
+    if BALLOTS || thread::sync_threads_or(walk.bad.into()) == 0 {
+        return;
+    }
+    block.places_again(threads / 32);
+    share.each(0, |number, inside| rank(true, number, inside));
+    thread::sync_threads();
+    sorted.one_by_one(&mut sorted.walk(), one);
+}
+
+/// Starts to copy elements `first..first + len` of `from` to shared memory, 16 bytes at a time if they are aligned.
+#[inline(always)]
+#[track_caller]
+fn fetch<T: Plain>(to: Shared<T>, from: Global<T>, first: usize, len: usize, threads: usize) {
+    let size = size_of::<T>();
+    // SAFETY: any element consists of bytes.
+    let (bytes_to, bytes_from) = unsafe { (to.cast::<u8>(), from.cast::<u8>()) };
+    let mut done = 0;
+    let tid = thread::thread_idx_x() as usize;
+    if (from.as_ptr().addr() + first * size).is_multiple_of(16) {
+        let bytes = len * size / 16 * 16;
+        let mut i = 16 * tid;
+        while i < bytes {
+            bytes_to.copy_async_chunk::<16>(i, bytes_from, first * size + i);
+            i += 16 * threads;
         }
-        (_, true) => {
-            let output = places_of::<u64>(values.output);
-            let first = column.first + from as u64;
-            sorted.each(|number, to| output.set(to, first + number as u64));
-        }
-        _ => moved.write(sorted, held),
+        done = bytes / size;
+    }
+    let mut i = done + tid;
+    while i < len {
+        to.set(i, from.get_streaming(first + i));
+        i += threads;
     }
 }
 
-/// A sorted tile.
+/// [`fetch`] of `len` bytes from byte `first` on, which are elements of type `T`.
+#[inline(always)]
+#[track_caller]
+fn fetch_as<T: Plain>(to: Shared<u8>, from: Global<u8>, first: usize, len: usize, threads: usize) {
+    // SAFETY: the shared memory is aligned for the largest element; the kernel's caller gives elements of this size, aligned to
+    // it.
+    let (to, from) = unsafe { (to.cast::<T>(), from.cast::<T>()) };
+    fetch(
+        to,
+        from,
+        first / size_of::<T>(),
+        len / size_of::<T>(),
+        threads,
+    );
+}
+
+/// The keys or places of a thread: those of its lane in the steps of its warp, of 32 neighbors each.
 #[derive(Clone, Copy)]
-struct Sorted {
-    tags: Shared<u32>,
-    starts: Starts,
+struct Share {
+    /// The first one of the lane.
+    first: u32,
+    /// The steps in which the warp has any.
+    steps: usize,
+    /// The steps in which every lane has one.
+    whole: usize,
     /// The keys of the tile.
-    left: usize,
-    /// The threads of the block.
-    threads: usize,
-    /// Whether the output has more than 2^32 keys.
-    wide: bool,
+    left: u32,
 }
 
-/// The keys or values that a thread has under way at a time.
+/// The steps that a thread has under way at a time.
 const UNROLL: usize = 4;
 
-impl Sorted {
-    /// Calls `each` for this thread's share of the sorted keys: with the key's number in the tile, and its place in the output.
-    /// Returns whether a key among them has changed places with the one behind it.
+impl Share {
+    /// Returns the share of a tile of `left` keys, of which a thread has `items` at most.
     #[inline(always)]
-    #[track_caller]
-    fn each(self, each: impl Fn(usize, usize)) -> bool {
-        self.each_of(|_| true, each)
+    fn new(block: Block, items: usize, left: usize) -> Self {
+        let begin = block.warp * (32 * items);
+        let own = left.saturating_sub(begin);
+        Self {
+            first: (begin + block.lane) as u32,
+            steps: items.min(own.div_ceil(32)),
+            whole: items.min(own / 32),
+            left: left as u32,
+        }
     }
 
-    /// Like [`each`](Self::each), for keys whose number is `wanted`.
+    /// Returns the number of a step's key or place.
     #[inline(always)]
-    #[track_caller]
-    fn each_of(self, wanted: impl Fn(usize) -> bool, each: impl Fn(usize, usize)) -> bool {
-        let mut place = thread::thread_idx_x() as usize;
-        let mut bad = false;
-        while place + (UNROLL - 1) * self.threads < self.left {
-            unrolled!(i < UNROLL => {
-                bad |= self.one(place + i * self.threads, &wanted, &each);
-            });
-            place += UNROLL * self.threads;
-        }
-        while place < self.left {
-            bad |= self.one(place, &wanted, &each);
-            place += self.threads;
-        }
-        bad
+    fn number(self, step: usize) -> usize {
+        (self.first + step as u32 * 32) as usize
     }
 
+    /// Calls `each` for the steps from `step` on, with a number and whether there is such a key. All lanes of the warp do so
+    /// together.
     #[inline(always)]
     #[track_caller]
-    fn one(
-        self,
-        place: usize,
-        wanted: &impl Fn(usize) -> bool,
-        each: &impl Fn(usize, usize),
-    ) -> bool {
-        let tag = self.tags.get(place);
-        let number = (tag & NUMBER) as usize;
-        if wanted(number) {
-            let to = if self.wide {
-                self.starts.wide(tag >> 16, place)
-            } else {
-                self.starts.narrow(tag >> 16, place)
-            };
-            each(number, to);
+    fn each(self, mut step: usize, mut each: impl FnMut(usize, bool)) {
+        while step < self.steps {
+            let number = self.number(step);
+            each(number, number < self.left as usize);
+            step += 1;
         }
-        tag > self.tags.get(place + 1)
     }
 }
 
-/// The most words of values that a thread holds.
-const HELD: usize = 32;
-
-/// The values of a tile on their way through shared memory, in parts: as many values at a time as there is room for. A thread
-/// holds its share of a part in registers, from its load until the shared memory is free.
+/// A sorted tile, and where it goes.
 #[derive(Clone, Copy)]
-struct Moved {
-    values: Values,
-    /// The first value of the tile.
-    from: usize,
-    /// The values of the tile.
-    left: usize,
-    /// The threads of the block.
-    threads: usize,
-    /// The most words that a thread holds, a constant.
-    held: usize,
-    room: Shared<u128>,
+struct Sorted<U: Plain> {
+    keys: Shared<U>,
+    /// For each place the number of its key.
+    numbers: Shared<u16>,
+    starts: Starts,
+    pass: Pass,
+    share: Share,
+    /// The places of the keys, or nothing.
+    output: GlobalMut<U>,
+    twist: Twist<U>,
 }
 
-impl Moved {
-    /// Returns the end of the part that begins with value `begin` of the tile.
-    #[inline(always)]
-    fn end(self, begin: usize) -> usize {
-        let room = self.room.len() * size_of::<u128>();
-        let bytes = room.min(self.threads * self.held * size_of::<u32>());
-        // A shift is less work than a division.
-        let most = bytes >> self.values.column.bytes.trailing_zeros();
-        self.left.min(begin + most)
-    }
+/// How far a thread is with its places.
+struct Walk {
+    /// The next step.
+    step: usize,
+    /// In lane 0, the tag of the place before.
+    before: u32,
+    /// Whether a key has changed places with the one before it.
+    bad: bool,
+}
 
-    /// Loads this thread's share of the first part.
+impl<U: Bits> Sorted<U> {
+    /// Begins with the thread's first place.
     #[inline(always)]
     #[track_caller]
-    fn load(self) -> [u32; HELD] {
-        match self.values.column.bytes {
-            1 => self.load_words::<u8>(0),
-            2 => self.load_words::<u16>(0),
-            _ => self.load_words::<u32>(0),
+    fn walk(self) -> Walk {
+        let begin = self.share.first & !31;
+        let mut before = 0;
+        if 0 < begin && begin < self.share.left {
+            let number = self.numbers.get(begin as usize - 1);
+            before = self.tag(self.keys.get(number.into()), number);
+        }
+        Walk {
+            step: 0,
+            before,
+            bad: false,
         }
     }
 
-    /// Writes this thread's share of the first part to shared memory.
+    /// Writes what there is in chunks of whole steps, to an output of at most 2^32 keys. `load` returns the value of the key
+    /// with a number, and `store` writes it to its place in the output.
     #[inline(always)]
     #[track_caller]
-    fn store(self, held: [u32; HELD]) {
-        match self.values.column.bytes {
-            1 => self.store_words::<u8>(0, held),
-            2 => self.store_words::<u16>(0, held),
-            _ => self.store_words::<u32>(0, held),
-        }
-    }
-
-    /// Loads this thread's share of the part that begins with value `begin` of the tile, as words of type `W`: a value, or a
-    /// part of one.
-    #[inline(always)]
-    #[track_caller]
-    fn load_words<W: Bits>(self, begin: usize) -> [u32; HELD] {
-        let (first, count) = self.words::<W>(begin);
-        let (input, tid) = (
-            values_of::<W>(self.values.input),
-            thread::thread_idx_x() as usize,
-        );
-        let most = self.held;
-        let mut held = [0; HELD];
-        // Values of less than a word are rarer, and not worth the instructions.
-        if size_of::<W>() == size_of::<u32>() && count == self.threads * most {
-            unrolled!(i < most of 32 => {
-                held[i] = input.get_streaming(first + i * self.threads + tid).to_word() as u32;
+    fn chunks<V: Copy + Default>(
+        self,
+        walk: &mut Walk,
+        load: impl Fn(u32) -> V,
+        store: impl Fn(usize, V),
+    ) {
+        let share = self.share;
+        while walk.step + UNROLL <= share.whole {
+            let mut tags = [0; UNROLL];
+            let mut keys = [U::ZERO; UNROLL];
+            let mut values = [V::default(); UNROLL];
+            let mut to = [0_u32; UNROLL];
+            // Stage by stage, so that no load waits for the one before.
+            unrolled!(j < UNROLL => {
+                tags[j] = self.numbers.get(share.number(walk.step + j)).into();
             });
-        } else {
-            unrolled!(i < most of 32 => {
-                if i * self.threads + tid < count {
-                    held[i] = input.get_streaming(first + i * self.threads + tid).to_word() as u32;
+            unrolled!(j < UNROLL => {
+                keys[j] = self.keys.get(tags[j] as usize);
+            });
+            unrolled!(j < UNROLL => {
+                values[j] = load(tags[j]);
+            });
+            unrolled!(j < UNROLL => {
+                tags[j] = self.tag(keys[j], tags[j] as u16);
+            });
+            unrolled!(j < UNROLL => {
+                let place = share.number(walk.step + j);
+                to[j] = self.starts.narrow(tags[j] >> 16, place) as u32;
+            });
+            unrolled!(j < UNROLL => {
+                self.check(walk, tags[j]);
+            });
+            if !self.output.is_empty() {
+                unrolled!(j < UNROLL => {
+                    self.output.set(to[j] as usize, keys[j].untwist(self.twist));
+                });
+            }
+            unrolled!(j < UNROLL => {
+                store(to[j] as usize, values[j]);
+            });
+            walk.step += UNROLL;
+        }
+    }
+
+    /// [`chunks`](Self::chunks) with the values in `room`.
+    #[inline(always)]
+    #[track_caller]
+    fn chunks_of<V: Plain + Default>(
+        self,
+        walk: &mut Walk,
+        room: Shared<u128>,
+        output: GlobalMut<u8>,
+    ) {
+        let (room, output) = (of::<V>(room), places_of::<V>(output));
+        let load = |number: u32| room.get(number as usize);
+        self.chunks(walk, load, |to, value| output.set(to, value));
+    }
+
+    /// Writes the rest step by step. `value` writes the value of a key: with its number, and its place in the output.
+    #[inline(always)]
+    #[track_caller]
+    fn one_by_one(self, walk: &mut Walk, value: impl Fn(usize, usize)) {
+        self.share.each(walk.step, |place, inside| {
+            let (mut key, mut tag) = (U::ZERO, PAST);
+            if inside {
+                let number = self.numbers.get(place);
+                key = self.keys.get(number.into());
+                tag = self.tag(key, number);
+            }
+            self.check(walk, tag);
+            if inside {
+                let to = if self.pass.wide != 0 {
+                    self.starts.wide(tag >> 16, place)
+                } else {
+                    self.starts.narrow(tag >> 16, place)
+                };
+                if !self.output.is_empty() {
+                    self.output.set(to, key.untwist(self.twist));
                 }
-            });
-        }
-        held
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn store_words<W: Bits>(self, begin: usize, held: [u32; HELD]) {
-        let (_, count) = self.words::<W>(begin);
-        // SAFETY: the memory is aligned for the largest element.
-        let room = unsafe { self.room.cast::<W>() };
-        let (most, tid) = (self.held, thread::thread_idx_x() as usize);
-        unrolled!(i < most of 32 => {
-            if i * self.threads + tid < count {
-                room.set(i * self.threads + tid, W::from_word(held[i].into()));
+                value((tag & NUMBER) as usize, to);
             }
         });
     }
 
-    /// Returns the first word of a part, and the number of words.
-    #[inline(always)]
-    fn words<W: Bits>(self, begin: usize) -> (usize, usize) {
-        let each = self.values.column.bytes as usize / size_of::<W>();
-        ((self.from + begin) * each, (self.end(begin) - begin) * each)
-    }
-
-    /// Writes all values to where they belong. `held` is what [`load`](Self::load) returned.
+    /// Compares the tag of the thread's next place with that of the place before, which all lanes of the warp do together.
     #[inline(always)]
     #[track_caller]
-    fn write(self, sorted: Sorted, held: [u32; HELD]) {
-        // The keys in the memory have been written.
-        thread::sync_threads();
-        self.store(held);
-        thread::sync_threads();
-        let mut end = self.end(0);
-        match self.values.column.bytes {
-            1 => self.write_part::<u8>(sorted, 0, end),
-            2 => self.write_part::<u16>(sorted, 0, end),
-            4 => self.write_part::<u32>(sorted, 0, end),
-            8 => self.write_part::<u64>(sorted, 0, end),
-            _ => self.write_part::<u128>(sorted, 0, end),
-        }
-        // Only these can be wider than the room for a key.
-        while end < self.left {
-            let begin = end;
-            let held = self.load_words::<u32>(begin);
-            thread::sync_threads();
-            self.store_words::<u32>(begin, held);
-            thread::sync_threads();
-            end = self.end(begin);
-            match self.values.column.bytes {
-                8 => self.write_part::<u64>(sorted, begin, end),
-                _ => self.write_part::<u128>(sorted, begin, end),
-            }
-        }
+    fn check(self, walk: &mut Walk, tag: u32) {
+        let lane = self.share.first % 32;
+        let left = warp::shuffle(FULL_MASK, tag, (lane + 31) % 32);
+        let before = if lane == 0 { walk.before } else { left };
+        walk.bad |= before > tag;
+        walk.before = left;
     }
 
+    /// Returns a key's digit, and its number below. Tags in ascending order are keys in order.
     #[inline(always)]
-    #[track_caller]
-    fn write_part<V: Plain>(self, sorted: Sorted, begin: usize, end: usize) {
-        // SAFETY: the memory is aligned for the largest element.
-        let room = unsafe { self.room.cast::<V>() };
-        let output = places_of::<V>(self.values.output);
-        sorted.each_of(
-            |number| begin <= number && number < end,
-            |number, to| output.set(to, room.get(number - begin)),
-        );
+    fn tag(self, key: U, number: u16) -> u32 {
+        key.digit(self.pass.shift, self.pass.mask) << 16 | u32::from(number)
     }
+}
+
+/// The bits of a tag that are a key's number in its tile.
+const NUMBER: u32 = 0xffff;
+/// A tag behind every other.
+const PAST: u32 = u32::MAX;
+
+/// Returns the values of a tile as elements of type `V`.
+#[inline(always)]
+fn of<V: Plain>(room: Shared<u128>) -> Shared<V> {
+    // SAFETY: the memory is aligned for the largest element.
+    unsafe { room.cast() }
 }
 
 /// Returns the places of values as those of elements of type `V`.

@@ -16,8 +16,8 @@ use crate::{
 ///
 /// `begins[256 * pass.begin + d]` is where the next keys with digit `d` go; the kernel moves it on.
 ///
-/// Launch: a block of the policy's threads per `pass.tile` keys; dynamic shared memory of [`Policy::shared_bytes`]. Reads and
-/// writes every key once. The order among equal digits changes from run to run.
+/// Launch: a block of the policy's threads per `pass.tile` keys; dynamic shared memory of [`Policy::keys_shared_bytes`]. Reads
+/// and writes every key once. The order among equal digits changes from run to run.
 ///
 /// # Safety
 /// `input` and `output` do not overlap. Where the digits of `input` begin in `output` leaves room for all of them, and `begins`
@@ -49,8 +49,8 @@ pub unsafe fn sort_best_first<U: Bits, const ROW: usize>(
 /// `begins[256 * pass.begin + d]` is where the keys with digit `d` begin; where the next ones would begin goes to row
 /// `pass.next`. `states` has 256 words per tile, whose tags differ from `pass.known` and `COUNTED`.
 ///
-/// Launch: a block of the policy's threads per `pass.tile` keys; dynamic shared memory of [`Policy::shared_bytes`]. Reads and
-/// writes every key once. Exact.
+/// Launch: a block of the policy's threads per `pass.tile` keys; dynamic shared memory of [`Policy::keys_shared_bytes`]. Reads
+/// and writes every key once. Exact.
 ///
 /// # Safety
 /// `input` and `output` do not overlap. Where the digits of `input` begin in `output` leaves room for all of them. The element

@@ -43,7 +43,7 @@ pub unsafe fn sort_ballot_keys<U: Bits>(
 /// # Safety
 /// As there.
 #[kernel(
-    launch_bounds(shipped::<Policy, U>().threads as u32, shipped::<Policy, U>().resident),
+    launch_bounds(shipped::<Policy, U>().threads as u32, shipped::<Policy, U>().items_resident),
     instances(b1: (u8), b2: (u16), b4: (u32), b8: (u64))
 )]
 #[allow(clippy::too_many_arguments)]

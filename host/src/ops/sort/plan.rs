@@ -213,8 +213,19 @@ impl<U: Kernels + Element> Problem<U> {
             plan.policy(items, size)
         };
         let [most_tile, most_tiles] = self.by.tile.unwrap_or([usize::MAX; 2]);
-        let tile = policy.tile(!keys_alone, size, most_bytes).min(most_tile);
-        let shared = policy.shared_bytes(!keys_alone, size, tile) as u32;
+        let value_bytes = self.values().bytes;
+        let tile = if keys_alone {
+            policy.keys_tile(size, most_bytes)
+        } else {
+            let most = policy.items_tile(size, value_bytes, most_bytes);
+            policy.share(most, self.len, plan.device.info().multiprocessors as usize)
+        };
+        let tile = tile.min(most_tile);
+        let shared = if keys_alone {
+            policy.keys_shared_bytes(size, tile)
+        } else {
+            policy.items_shared_bytes(size, value_bytes, tile)
+        } as u32;
         let part = ((policy::MOST_KEYS_PER_LAUNCH - 1) / tile).min(most_tiles) * tile;
         let parts = self.len.div_ceil(part);
         let ordered = (passes as usize - usize::from(free_first)) * parts;
