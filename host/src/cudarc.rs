@@ -9,8 +9,12 @@ use ::cudarc::driver::{
 use crate::{
     buffer::{Element, Vector, VectorView, VectorViewMut},
     device::Device,
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
 };
+
+/// The driver's handle that is a stream of its own in each thread. A [`Device`] with it would change its stream when it is used
+/// by another thread.
+pub(crate) const PER_THREAD: usize = 2;
 
 mod sealed {
     pub trait Sealed {}
@@ -69,7 +73,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the memory is of another device or not aligned, or if its stream is not of the device's primary
-    /// context; [`Error::Driver`].
+    /// context or is that of each thread (`per_thread_stream`); [`Error::Driver`].
     pub fn cudarc_view<'a, T: Element>(
         &self,
         from: &'a impl CudarcMemory<T>,
@@ -130,6 +134,16 @@ impl Device {
         ask: impl FnOnce(&CudaStream) -> u64,
     ) -> Result<(u64, Self)> {
         let raw: *mut c_void = stream.cu_stream().cast();
+        if raw.addr() == PER_THREAD {
+            let required = "memory whose stream is the same in every thread";
+            let given = "memory of `per_thread_stream`";
+            return Err(Error::invalid(
+                InvalidKind::Foreign,
+                operation,
+                required,
+                given,
+            ));
+        }
         // SAFETY: the stream lives as long as `stream`, which the handle keeps.
         let device = unsafe { self.on_stream(operation, raw, Some(Box::new(stream.clone()))) }?;
         let address = ask(&stream);

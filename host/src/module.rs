@@ -366,7 +366,7 @@ mod tests {
             let families = warpwright_gpu::FAMILIES.iter();
             // These have kernels with instructions of 8.0 or of 9.0, and one of 9.0 alone.
             let newest = |name| match name {
-                "scan" | "select" if capability >= (8, 0) => (80, false),
+                "scan" | "select" | "sort" if capability >= (8, 0) => (80, false),
                 "gemm" if capability >= (9, 0) => (90, capability == (9, 0)),
                 _ => (75, false),
             };

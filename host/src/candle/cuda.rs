@@ -10,13 +10,11 @@ use candle_core::{
 use super::{CandleElement, elements_of, outside, refused};
 use crate::{
     buffer::{Vector, VectorView, VectorViewMut},
+    cudarc::PER_THREAD,
     device::{Device, DeviceKind},
     error::{Error, Result},
     executor::{Memory, capture},
 };
-
-/// The driver's handle of the stream that each thread has for itself: candle's, if it was not told to make one.
-const PER_THREAD: usize = 2;
 
 pub trait CudaElement: CudaDType + DeviceRepr {}
 impl<T: CudaDType + DeviceRepr> CudaElement for T {}

@@ -6,6 +6,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
+use warpwright::Error;
 use warpwright_tests::devices::{self, Executor};
 use warpwright_tests::faults::{self, Driver};
 
@@ -97,6 +98,15 @@ fn lend(kernels: bool) -> Result<(), Box<dyn std::error::Error>> {
     }
     let none = stream.null::<f32>()?;
     assert_eq!(device.cudarc_view(&none)?.view().len(), 0);
+    // The handle of this stream means another stream in another thread.
+    let mut each_thread = theirs.per_thread_stream().null::<f32>()?;
+    let refused = |error: Option<Error>| {
+        let text = error.expect("an error").to_string();
+        assert!(text.contains("`per_thread_stream`"), "{text}");
+    };
+    refused(device.cudarc_view(&each_thread).err());
+    refused(device.cudarc_view_mut(&mut each_thread).err());
+    refused(device.cudarc_vector(each_thread).err());
     theirs.check_err()?;
     Ok(())
 }
