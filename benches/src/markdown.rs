@@ -51,20 +51,50 @@ pub fn fill(
 }
 
 fn section(name: &str, records: &[(String, Record)]) -> String {
-    let parts: Vec<String> = records
-        .iter()
-        .map(|(path, record)| match name {
-            "card" => run(path, record),
-            "overhead" => overhead(record),
-            _ => family(name, record),
-        })
-        .filter(|part| !part.is_empty())
-        .collect();
+    let parts = match name {
+        "card" => runs(records),
+        "overhead" => records.iter().map(|(_, it)| overhead(it)).collect(),
+        _ => records.iter().map(|(_, it)| family(name, it)).collect(),
+    };
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
         NONE.replace("{}", name)
     } else {
         parts.join("\n")
     }
+}
+
+/// The runs of each card: the newest of them with its ceilings and peers, and what the others were.
+fn runs(records: &[(String, Record)]) -> Vec<String> {
+    let of_one_card = |a: &(String, Record), b: &(String, Record)| a.1.card.name == b.1.card.name;
+    let mut parts = Vec::new();
+    for runs in records.chunk_by(of_one_card) {
+        let newest = runs.iter().max_by_key(|(_, record)| &record.date);
+        let Some((newest, record)) = newest else {
+            continue;
+        };
+        let mut text = run(newest, record);
+        let others = runs.iter().filter(|(path, _)| path != newest);
+        let others: String = others
+            .map(|(path, record)| format!("- {}.\n", source(path, record)))
+            .collect();
+        if !others.is_empty() {
+            text += &format!("\nOther runs on this card:\n\n{others}");
+        }
+        parts.push(text);
+    }
+    parts
+}
+
+/// Where the figures of a run come from.
+fn source(path: &str, record: &Record) -> String {
+    let quick = if record.quick {
+        ", with fewer sizes and samples"
+    } else {
+        ""
+    };
+    let Record { command, date, .. } = record;
+    format!("`{command}`, {date}, [record](../{path}){quick}")
 }
 
 /// The counters of the rows that were missed.
@@ -102,14 +132,8 @@ fn counted(records: &[(String, counters::Record)]) -> String {
 /// What a run was: the card, its ceilings, the peers.
 fn run(path: &str, record: &Record) -> String {
     let mut text = format!(
-        "`{}`, {}, [record](../{path}){}.\n\n{}.\n\n",
-        record.command,
-        record.date,
-        if record.quick {
-            ", with fewer sizes and samples"
-        } else {
-            ""
-        },
+        "{}.\n\n{}.\n\n",
+        source(path, record),
         table::card(&record.card)
     );
     if !record.ceilings.is_empty() {

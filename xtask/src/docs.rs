@@ -3,11 +3,11 @@
 //! `benches/record/<card>/<date>-ladder.txt` is the output of `warpwright ladder` on that card, below two lines that begin with
 //! `#`: the command, and the card. The newest of each card becomes `docs/LADDER.md`, and the rows of `best` become the README's
 //! table. `<date>-bench.json` in the same folder was written by `cargo xtask bench --record`. The newest of each card become
-//! the tables of `docs/PERFORMANCE.md`. The output of `cargo xtask build-time` becomes a block there, and
-//! `<date>-counters.json` of `warpwright-bench counters --record` the table of counters. `<date>-tune.json` was written by
-//! `cargo xtask tune all --record`, and `<date>-tune-FAMILY.json` by a sweep of one family: they become `docs/TUNING.md`. The
-//! records of `warpwright ulp` become `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`, those of
-//! compute-sanitizer `docs/COMPUTE-SANITIZER.md`, and that of `cargo xtask mutants` a part of `docs/SANITIZER.md`.
+//! the tables of `docs/PERFORMANCE.md` and of the pages that it names. The output of `cargo xtask build-time` becomes a block
+//! there, and `<date>-counters.json` of `warpwright-bench counters --record` the table of counters. `<date>-tune.json` was
+//! written by `cargo xtask tune all --record`, and `<date>-tune-FAMILY.json` by a sweep of one family: they become
+//! `docs/TUNING.md`. The records of `warpwright ulp` become `docs/ULP.md`, that of `cargo xtask counts` `docs/HOW-WE-KNOW.md`,
+//! those of compute-sanitizer `docs/COMPUTE-SANITIZER.md`, and that of `cargo xtask mutants` a part of `docs/SANITIZER.md`.
 
 mod agreement;
 mod build_time;
@@ -28,6 +28,13 @@ use crate::{Result, project};
 const PAGE: &str = "docs/LADDER.md";
 const README: &str = "README.md";
 const PERFORMANCE: &str = "docs/PERFORMANCE.md";
+/// The other pages with the tables of the benchmark.
+const TIMES: [&str; 4] = [
+    "docs/COUNTERS.md",
+    "docs/OVERHEAD.md",
+    "docs/TIMES-OF-PRODUCTS.md",
+    "docs/TIMES-OF-SCANS-AND-SORTS.md",
+];
 const TUNING: &str = "docs/TUNING.md";
 /// The ends of the names of the benchmark's records, and of the sweeps'.
 const BENCH: &str = "-bench.json";
@@ -58,18 +65,25 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let agreement = agreement::page(&records(agreement::SUFFIX)?)?;
     pages.push((agreement::PAGE, agreement));
     pages.push((counts::PAGE, counts::page(&records(counts::SUFFIX)?)?));
-    let performance = fs::read_to_string(root.join(PERFORMANCE))?.replace('\r', "");
     let mut benches = parsed(BENCH, record::Record::parse)?;
     let mut parts = single("bench")?;
     parts.extend(parsed("-bench-overhead.json", record::Record::parse)?);
-    // The page is about cards that have a complete run.
-    let cards: BTreeSet<_> = benches.iter().map(|(path, _)| card(path)).collect();
+    // The page is about cards that have a complete run, or a record of each family.
+    let cards = recorded_cards(&benches, &parts);
     parts.retain(|(path, _)| cards.contains(&card(path)));
     benches = together(BENCH, benches, parts);
-    let counted = parsed(counters::SUFFIX, counters::Record::parse)?;
-    let filled = markdown::fill(&performance, &benches, &counted)
-        .map_err(|error| format!("{PERFORMANCE}: {error}"))?;
-    let filled = build_time::fill(&filled, PERFORMANCE, &records(build_time::SUFFIX)?)?;
+    let counted = records_where(counters::SUFFIX, same_day)?;
+    let counted = parse_all(counted, counters::Record::parse)?;
+    let filled = |page: &str| -> Result<String> {
+        let text = fs::read_to_string(root.join(page))?.replace('\r', "");
+        let filled = markdown::fill(&text, &benches, &counted);
+        Ok(filled.map_err(|error| format!("{page}: {error}"))?)
+    };
+    for page in TIMES {
+        pages.push((page, filled(page)?));
+    }
+    let performance = filled(PERFORMANCE)?;
+    let filled = build_time::fill(&performance, PERFORMANCE, &records(build_time::SUFFIX)?)?;
     pages.push((PERFORMANCE, filled));
     let sanitizer = fs::read_to_string(root.join(mutants::PAGE))?.replace('\r', "");
     let filled = mutants::fill(&sanitizer, &records(mutants::SUFFIX)?)?;
@@ -102,11 +116,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Returns the newest record of each card whose name ends with `ending`, read by `parse`, with its path.
 fn parsed<R>(ending: &str, parse: fn(&str) -> Result<R, String>) -> Result<Vec<(String, R)>> {
+    parse_all(records(ending)?, parse)
+}
+
+fn parse_all<R>(
+    records: Vec<(String, String)>,
+    parse: fn(&str) -> Result<R, String>,
+) -> Result<Vec<(String, R)>> {
     let read = |(path, text): (String, String)| {
         let record = parse(&text).map_err(|error| format!("{path}: {error}"))?;
         Ok((path, record))
     };
-    records(ending)?.into_iter().map(read).collect()
+    records.into_iter().map(read).collect()
 }
 
 /// A record, and its path.
@@ -126,6 +147,19 @@ fn single(kind: &str) -> Result<Vec<Named>> {
         single.extend(parsed(&of_family, record::Record::parse)?);
     }
     Ok(single)
+}
+
+/// Returns the cards that have a complete record, or one of each family.
+fn recorded_cards(complete: &[Named], single: &[Named]) -> BTreeSet<PathBuf> {
+    let mut families: BTreeMap<PathBuf, BTreeSet<&str>> = BTreeMap::new();
+    for (path, record) in single {
+        let rows = record.rows.iter().map(|row| &*row.family);
+        families.entry(card(path)).or_default().extend(rows);
+    }
+    let all = project::families();
+    families.retain(|_, has| all.iter().all(|family| has.contains(family)));
+    let complete = complete.iter().map(|(path, _)| card(path));
+    families.into_keys().chain(complete).collect()
 }
 
 /// Returns the folder of a record, which is its card's.
@@ -154,21 +188,34 @@ fn together(ending: &str, mut records: Vec<Named>, single: Vec<Named>) -> Vec<Na
 
 /// Returns the newest record of each card whose name ends with `ending`: its path, and its text.
 fn records(ending: &str) -> Result<Vec<(String, String)>> {
+    records_where(ending, |name, newest| name == newest)
+}
+
+/// Returns the records of each card whose name ends with `ending` that are `wanted`, given the name of the newest.
+fn records_where(ending: &str, wanted: fn(&str, &str) -> bool) -> Result<Vec<(String, String)>> {
     let folder = project::root().join("benches/record");
-    let mut newest = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for card in fs::read_dir(&folder)? {
         let card = card?;
         let mut names: Vec<String> = fs::read_dir(card.path())?
             .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
             .collect::<std::io::Result<_>>()?;
         names.retain(|name| name.ends_with(ending));
-        if let Some(name) = names.into_iter().max() {
+        let newest = names.iter().max().cloned().unwrap_or_default();
+        names.retain(|name| wanted(name, &newest));
+        for name in names {
             let text = fs::read_to_string(card.path().join(&name))?;
             let card = card.file_name().to_string_lossy().into_owned();
-            newest.insert(format!("benches/record/{card}/{name}"), text);
+            found.insert(format!("benches/record/{card}/{name}"), text);
         }
     }
-    Ok(newest.into_iter().collect())
+    Ok(found.into_iter().collect())
+}
+
+/// Returns whether two records' names have one date.
+fn same_day(name: &str, newest: &str) -> bool {
+    const DATE: usize = "2026-11-21".len();
+    name.get(..DATE) == newest.get(..DATE)
 }
 
 /// Returns the table of the families.
