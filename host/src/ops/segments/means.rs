@@ -18,6 +18,7 @@ use crate::{
     device::Device,
     error::{Error, InvalidKind, Result},
 };
+
 /// The operation's name for errors.
 const MEAN: &str = "mean of segments";
 
