@@ -14,17 +14,9 @@ use crate::{
     buffer::{Element, Vector, VectorView},
     device::{Device, DeviceKind},
     error::{Error, InvalidKind, Result},
+    foreign::refused,
     matrix::Matrix,
 };
-
-/// Makes the error of a tensor that cannot be lent.
-fn refused(
-    operation: &'static str,
-    required: impl Into<String>,
-    given: impl Into<String>,
-) -> Error {
-    Error::invalid(InvalidKind::Foreign, operation, required, given)
-}
 
 mod sealed {
     pub trait Element: super::cuda::CudaElement {}

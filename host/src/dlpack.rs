@@ -13,17 +13,9 @@ use crate::{
     device::{Device, DeviceKind},
     error::{Error, InvalidKind, Result},
     executor::capture,
+    foreign::refused,
     matrix::Matrix,
 };
-
-/// Makes the error of a tensor that cannot be taken over.
-fn refused(
-    operation: &'static str,
-    required: impl Into<String>,
-    given: impl Into<String>,
-) -> Error {
-    Error::invalid(InvalidKind::Foreign, operation, required, given)
-}
 
 impl Device {
     /// Makes a vector of a DLPack tensor of one dimension, which it then owns. Nothing is copied, and the host does not wait.

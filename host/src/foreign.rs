@@ -10,6 +10,16 @@ use crate::{
     executor::{Executor, ForeignMemory, Memory, capture},
 };
 
+/// Makes the error of a tensor of another crate that cannot be lent or taken over.
+#[cfg(any(feature = "candle", feature = "dlpack", feature = "tch"))]
+pub(crate) fn refused(
+    operation: &'static str,
+    required: impl Into<String>,
+    given: impl Into<String>,
+) -> Error {
+    Error::invalid(InvalidKind::Foreign, operation, required, given)
+}
+
 /// Returns the alignment that elements have in the library's own memory, as far as kernels rely on it.
 const fn alignment<T>() -> u64 {
     let by_size = 1 << size_of::<T>().trailing_zeros();

@@ -9,16 +9,8 @@ use crate::{
     device::{Device, DeviceKind},
     error::{Error, InvalidKind, Result},
     executor::Executor,
+    foreign::refused,
 };
-
-/// Makes the error of a tensor that cannot be lent.
-fn refused(
-    operation: &'static str,
-    required: impl Into<String>,
-    given: impl Into<String>,
-) -> Error {
-    Error::invalid(InvalidKind::Foreign, operation, required, given)
-}
 
 mod sealed {
     pub trait Sealed {
