@@ -68,7 +68,7 @@ pub use rank::{DigitRanks, rank_digits, rank_len};
 pub use runs::{Runs, run_heads, run_tails, runs_len};
 pub use scan::{exclusive_scan, inclusive_scan, reduce, scan_len};
 pub use sort::{sort, sort_pairs, sort_pairs_to_striped, sort_to_striped};
-pub use ticket::is_last;
+pub use ticket::{is_last, is_last_named};
 
 use crate::thread;
 

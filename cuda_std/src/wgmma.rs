@@ -3,7 +3,7 @@
 //!
 //! A warpgroup is four warps of a block, of which the first has a number that is a multiple of 4. It adds products `A * B` to
 //! its sums: A is 64 x K, B is K x N and the sums are 64 x N, where K is the [`DEPTH`](Factor::DEPTH) of the elements' type,
-//! and N is 64, 128 or 256. A and B lie in shared memory ([`Tile`]), and each thread has N / 2 of the sums in registers
+//! and N is 16, 64, 128 or 256. A and B lie in shared memory ([`Tile`]), and each thread has N / 2 of the sums in registers
 //! ([`place`]):
 //!
 //! | elements ([`Factor`]) | K | sums | lines of tiles |
@@ -138,7 +138,7 @@ pub const fn round_to_tf32(value: f32) -> f32 {
     f32::from_bits(rounded >> DROPPED << DROPPED)
 }
 
-/// The sums of a thread: an array of 32, 64 or 128 numbers of `f32` or `i32`.
+/// The sums of a thread: an array of 8, 32, 64 or 128 numbers of `f32` or `i32`.
 pub trait Sums:
     sealed_sums::Sealed
     + Copy
@@ -148,6 +148,8 @@ pub trait Sums:
 {
     /// The type of a sum.
     type Element: Plain;
+    /// The sums of 64 columns, or of all if they are fewer.
+    type Panel: Sums<Element = Self::Element>;
     /// The columns of B and of the sums.
     const COLUMNS: usize;
     /// Zeros.
@@ -159,22 +161,25 @@ mod sealed_sums {
 }
 
 macro_rules! sums {
-    ($($ty:ident: $zero:literal, $count:literal;)*) => { $(
+    ($($ty:ident: $zero:literal, $count:literal, $of_a_panel:literal;)*) => { $(
         impl sealed_sums::Sealed for [$ty; $count] {}
         impl Sums for [$ty; $count] {
             type Element = $ty;
+            type Panel = [$ty; $of_a_panel];
             const COLUMNS: usize = 2 * $count;
             const ZERO: Self = [$zero; $count];
         }
     )* };
 }
 sums! {
-    f32: 0.0, 32;
-    f32: 0.0, 64;
-    f32: 0.0, 128;
-    i32: 0, 32;
-    i32: 0, 64;
-    i32: 0, 128;
+    f32: 0.0, 8, 8;
+    f32: 0.0, 32, 32;
+    f32: 0.0, 64, 32;
+    f32: 0.0, 128, 32;
+    i32: 0, 8, 8;
+    i32: 0, 32, 32;
+    i32: 0, 64, 32;
+    i32: 0, 128, 32;
 }
 
 /// Returns the row and the column of sum `i` of a thread, which is 0 to 127 in its warpgroup.
@@ -205,7 +210,7 @@ pub const fn place_of_a(thread: usize, i: usize) -> (usize, usize) {
 /// of other elements than those of 16 bits have lines along k.
 ///
 /// So 64 rows of A (columns of B) take [`PANEL`](Factor::PANEL) elements in both cases. A tile starts at a multiple of 1024
-/// bytes.
+/// bytes. One of B with 16 columns has lines along k.
 #[derive(Clone, Copy)]
 pub struct Tile<T, const ALONG_K: bool> {
     view: Shared<T>,
@@ -274,35 +279,39 @@ pub fn add_registers_rounded<T: Factor<Sum = f32>, S: Sums<Element = f32>>(
     b: Tile<T, true>,
 ) {
     let place = Place::here();
-    let mut parts = [<[f32; 32]>::ZERO; 2];
+    let (panels, count) = const {
+        let columns = S::Panel::COLUMNS;
+        (S::COLUMNS / columns, columns / 2)
+    };
+    let mut parts = [S::Panel::ZERO; 2];
     start_panel(&mut parts[0], a, b, 0, place);
-    unrolled!(panel < { S::COLUMNS / 64 } of 4 => {
+    unrolled!(panel < panels of 4 => {
         let [even, odd] = &mut parts;
         let [here, next] = match panel % 2 {
             0 => [even, odd],
             _ => [odd, even],
         };
-        if panel + 1 < const { S::COLUMNS / 64 } {
+        if panel + 1 < panels {
             start_panel(next, a, b, panel + 1, place);
             imp::wgmma::wait::<_, 1>(here, place);
         } else {
             imp::wgmma::wait::<_, 0>(here, place);
         }
-        unrolled!(i < 32 of 32 => { sums.as_mut()[32 * panel + i] += here[i]; });
+        unrolled!(i < count of 32 => { sums.as_mut()[count * panel + i] += here.as_ref()[i]; });
     });
 }
 
 /// Starts the product of a tile of A in registers and of a panel of B, in sums that begin with 0, as a group of its own.
 #[inline(always)]
 #[track_caller]
-fn start_panel<T: Factor<Sum = f32>>(
-    sums: &mut [f32; 32],
+fn start_panel<T: Factor<Sum = f32>, S: Sums<Element = f32>>(
+    sums: &mut S,
     a: [u32; 16],
     Tile { view, i }: Tile<T, true>,
     panel: usize,
     place: Place,
 ) {
-    let b = Tile::<T, true>::new(view, i + panel * T::PANEL).operand(64);
+    let b = Tile::<T, true>::new(view, i + panel * T::PANEL).operand(S::COLUMNS);
     imp::wgmma::begin(place);
     // SAFETY: the tile is in shared memory, and the caller waits for the products.
     unsafe { imp::wgmma::multiply_registers::<_, T, false>(sums, a, b, place) };
@@ -347,6 +356,12 @@ impl<'a, S: Sums> Products<'a, S> {
         a: Tile<T, A_ALONG_K>,
         b: Tile<T, B_ALONG_K>,
     ) {
+        const {
+            assert!(
+                B_ALONG_K || S::COLUMNS.is_multiple_of(64),
+                "lines of fewer columns than 64 lie along k"
+            )
+        };
         let (a, b) = (a.operand(64), b.operand(S::COLUMNS));
         let place = Place::here();
         // SAFETY: the tiles are in shared memory, and the borrow lasts until the products have been waited for.

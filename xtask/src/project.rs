@@ -23,6 +23,7 @@ const FROM: &[(&str, NvvmArch)] = &[
     ("gemm_best_lines", NvvmArch::Compute90a),
     ("gemm_best_parts", NvvmArch::Compute90a),
     ("gemm_best_planes", NvvmArch::Compute90a),
+    ("gemm_best_skinny", NvvmArch::Compute90a),
     ("gemm_best_split", NvvmArch::Compute90a),
     ("gemm_best_tensor", NvvmArch::Compute90),
     ("gemm_best_tensor_small", NvvmArch::Compute90),

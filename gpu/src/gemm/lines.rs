@@ -46,8 +46,12 @@ use super::{
     },
 };
 
+/// An element type of products of warpgroups.
+pub trait Multiplied: Element + Factor<Sum = <Self as Element>::Scale> {}
+impl<T: Element + Factor<Sum = <T as Element>::Scale>> Multiplied for T {}
+
 /// An element type whose tiles have lines along k.
-pub trait OfLines: Element + Factor<Sum = <Self as Element>::Scale> {
+pub trait OfLines: Multiplied {
     /// Returns what the tensor cores read of an element.
     fn read(self) -> Self;
 }
@@ -127,13 +131,13 @@ pub unsafe fn gemm_best_tiles<T: OfLines, const CHUNK: usize>(
 }
 
 /// How the elements of a tile of X come to the tensor cores.
-pub trait Source<T: OfLines> {
+pub trait Source<T: Multiplied> {
     /// Whether threads read them.
     const BY_THREADS: bool;
     /// Whether memory has lines across k, of which a map brings squares.
     const ACROSS: bool;
-    /// Starts to copy the tile at `corner`: a row of X, a place along k, and the number of the matrix.
-    fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], full: Mbarrier);
+    /// Starts to copy the tile of so many rows at `corner`: a row of X, a place along k, and the number of the matrix.
+    fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], rows: usize, full: Mbarrier);
     /// Adds the product of the 64 rows of X of a warpgroup and of Y, whose tiles begin here. `own` is the thread's number in
     /// its warpgroup.
     fn add<S: Sums<Element = T::Scale>>(sums: &mut S, of_x: Shared<T>, own: usize, of_y: Shared<T>);
@@ -145,14 +149,14 @@ pub trait Source<T: OfLines> {
 #[derive(Debug, Clone, Copy)]
 pub struct FromShared;
 
-impl<T: OfLines> Source<T> for FromShared {
+impl<T: Multiplied> Source<T> for FromShared {
     const BY_THREADS: bool = false;
     const ACROSS: bool = false;
 
     #[inline(always)]
     #[track_caller]
-    fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], full: Mbarrier) {
-        load::<T, true>(to, map, corner, WGMMA_HEIGHT, full);
+    fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], rows: usize, full: Mbarrier) {
+        load::<T, true>(to, map, corner, rows, full);
     }
 
     #[inline(always)]
@@ -183,8 +187,8 @@ impl<T: OfLines<Scale = f32> + Byte> Source<T> for BySteps {
 
     #[inline(always)]
     #[track_caller]
-    fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], full: Mbarrier) {
-        FromShared::load(to, map, corner, full);
+    fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], rows: usize, full: Mbarrier) {
+        FromShared::load(to, map, corner, rows, full);
     }
 
     #[inline(always)]
@@ -222,8 +226,14 @@ impl Source<f32> for ByThreads {
 
     #[inline(always)]
     #[track_caller]
-    fn load(to: Shared<f32>, map: TensorMap, [first, k, matrix]: [usize; 3], full: Mbarrier) {
-        unrolled!(panel < { WGMMA_HEIGHT / ACROSS } of 4 => {
+    fn load(
+        to: Shared<f32>,
+        map: TensorMap,
+        [first, k, matrix]: [usize; 3],
+        rows: usize,
+        full: Mbarrier,
+    ) {
+        unrolled!(panel < { rows / ACROSS } of 4 => {
             let first = (first + panel * ACROSS) as i32;
             let corner = [first, k as i32, matrix as i32];
             to.load_tile(panel * SQUARE, map, corner, SQUARE, full);
@@ -348,7 +358,7 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
         },
         false => *problem,
     };
-    let mut tiles = Tiles::of(of_d, part, width, depth);
+    let mut tiles = Tiles::of(of_d, part, [WGMMA_HEIGHT, width], depth);
     let mut slot = Slot::first(barriers, slots);
     let thread = thread::thread_idx_x();
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
@@ -378,7 +388,7 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
                     let to = memory.skip(slot.number as usize * room);
                     let (to_y, k) = (to.skip(group), at * depth);
                     if X::ACROSS || tiled & 1 == 0 {
-                        X::load(to, x, [tile.top, k, of_x_stack], full);
+                        X::load(to, x, [tile.top, k, of_x_stack], WGMMA_HEIGHT, full);
                     } else {
                         to.load_bulk(0, tiles_of_x, (of_x + at) * group, group, full);
                     }

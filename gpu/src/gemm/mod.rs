@@ -39,6 +39,9 @@
 //! There `best` also multiplies `f32` on tensor cores, if the caller asks for it: by six products of planes of `bf16`, whose
 //! error is about that of sums in `f32`, but whose bits are others; or by products of elements that are rounded to TF32.
 //!
+//! Where C has few rows or columns, the time is that of reading the other operand. Products on the tensor cores of 9.0 then
+//! have tiles of few rows and columns ([`gemm_best_skinny`]), so that all multiprocessors read.
+//!
 //! Blocks form a one-dimensional grid over tiles of C.
 
 mod best;
@@ -55,6 +58,8 @@ mod parts;
 mod planes;
 pub mod policy;
 mod problem;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod skinny;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 mod tensor;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -72,14 +77,16 @@ pub use fragments::{
 pub use ladder::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use lines::{
-    BySteps, ByThreads, FromShared, GemmBestLines, GemmBestTiles, OfLines, Source, gemm_best_lines,
-    gemm_best_tiles,
+    BySteps, ByThreads, FromShared, GemmBestLines, GemmBestTiles, Multiplied, OfLines, Source,
+    gemm_best_lines, gemm_best_tiles,
 };
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use parts::{GemmBestParts, gemm_best_parts};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use planes::{GemmBestPlanes, GemmBestSplit, gemm_best_planes, gemm_best_split};
 pub use problem::{Element, Epilogue, Problem, Scalar, Strides};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use skinny::{AcrossShared, GemmBestSkinny, gemm_best_skinny};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub use tensor::{GemmBestTensor, GemmBestTensorSmall, gemm_best_tensor, gemm_best_tensor_small};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -123,6 +130,7 @@ declare_family! {
             "gemm_best_planes",
             "gemm_best_tiles",
             "gemm_best_lines",
+            "gemm_best_skinny",
         ],
         cut: policy::best_cut(policy::LARGE),
     },
@@ -265,6 +273,31 @@ mod launch {
         pub parts: Parts<T::Result>,
     }
 
+    /// A kernel that multiplies a matrix by a few vectors.
+    pub type OfVectors<T> = Entry<(
+        EncodedTensorMap,
+        EncodedTensorMap,
+        GlobalMut<<T as Element>::Result>,
+        Global<<T as Element>::Result>,
+        GlobalMut<<T as Element>::Scale>,
+        GlobalMut<u32>,
+        Problem,
+        usize,
+        usize,
+        usize,
+        <T as Element>::Scale,
+        <T as Element>::Scale,
+    )>;
+
+    /// The kernels that multiply a matrix by a few vectors.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Skinny<T: Element> {
+        /// Those of a matrix with lines along k: for narrow and wide tiles.
+        pub along: [OfVectors<T>; 2],
+        /// Those of a matrix with lines across k, if there are any.
+        pub across: Option<[OfVectors<T>; 2]>,
+    }
+
     /// An element type, with its kernels.
     ///
     /// # Safety
@@ -282,6 +315,8 @@ mod launch {
         const PLANES: Option<Planes<Self>>;
         /// The kernels of `best` for operands with lines along k, if there are any.
         const LINES: Option<Lines<Self>>;
+        /// The kernels of `best` for a few vectors, if there are any.
+        const SKINNY: Option<Skinny<Self>>;
         /// Returns the kernels of a variant.
         fn kernels(variant: Variant) -> Products<Self>;
     }
@@ -300,7 +335,7 @@ mod launch {
                 ],
             ]
         };
-        ($($ty:ident: $best:ident $(of ($($first:tt),+))?, $small:ident, $only_small:literal, $tensor:expr, $wgmma:expr, $planes:expr, $lines:expr;)*) => { $(
+        ($($ty:ident: $best:ident $(of ($($first:tt),+))?, $small:ident, $only_small:literal, $tensor:expr, $wgmma:expr, $planes:expr, $lines:expr, $skinny:expr;)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
                 const SMALL: Products<Self> = kernels!(of $small $(for $($first),+)?);
@@ -309,6 +344,7 @@ mod launch {
                 const WGMMA: Option<Wgmma<Self>> = $wgmma;
                 const PLANES: Option<Planes<Self>> = $planes;
                 const LINES: Option<Lines<Self>> = $lines;
+                const SKINNY: Option<Skinny<Self>> = $skinny;
 
                 fn kernels(variant: Variant) -> Products<Self> {
                     match variant {
@@ -354,6 +390,26 @@ mod launch {
             })
         };
     }
+    macro_rules! skinny {
+        (of $ty:ident, $source:ident) => {
+            [
+                Entry::of::<GemmBestSkinny<$ty, $source, 8>>(),
+                Entry::of::<GemmBestSkinny<$ty, $source, 32>>(),
+            ]
+        };
+        ($ty:ident, $along:ident) => {
+            Some(Skinny {
+                along: skinny!(of $ty, $along),
+                across: None,
+            })
+        };
+        ($ty:ident, $along:ident + $across:ident) => {
+            Some(Skinny {
+                along: skinny!(of $ty, $along),
+                across: Some(skinny!(of $ty, $across)),
+            })
+        };
+    }
     kernels! {
         f32: GemmBest, GemmBestSmall, false, None, None, Some(Planes {
             split: Entry::of::<GemmBestSplit>(),
@@ -367,23 +423,25 @@ mod launch {
             products: lines!(f32, FromShared, false),
             across: Some([lines!(f32, ByThreads, false), lines!(f32, ByThreads, true)]),
             parts: Entry::of::<GemmBestParts<f32>>(),
-        });
+        }), skinny!(f32, FromShared + ByThreads);
         f64: GemmBestDouble, GemmBestSmallDouble, false, Some([
             kernels!(of GemmBestTensor),
             kernels!(of GemmBestTensorSmall),
-        ]), None, None, None;
-        f16: GemmBestFragments of (f16, 8), GemmBestFragmentsSmall, false, None, wgmma!(f16), None, None;
-        bf16: GemmBestFragments of (bf16, 8), GemmBestFragmentsSmall, false, None, wgmma!(bf16), None, None;
+        ]), None, None, None, None;
+        f16: GemmBestFragments of (f16, 8), GemmBestFragmentsSmall, false, None, wgmma!(f16), None, None,
+            skinny!(f16, FromShared + AcrossShared);
+        bf16: GemmBestFragments of (bf16, 8), GemmBestFragmentsSmall, false, None, wgmma!(bf16), None, None,
+            skinny!(bf16, FromShared + AcrossShared);
         i8: GemmBestFragments of (i8, 16), GemmBestFragmentsSmall, false, None, None, None,
-            bytes!(i8, i32, FromShared, Cards);
+            bytes!(i8, i32, FromShared, Cards), skinny!(i8, FromShared);
         F8E4M3: GemmBestFragmentsSmall of (F8E4M3, 16), GemmBestFragmentsSmall, true, None, None, None,
-            bytes!(F8E4M3, f32, BySteps, Devices);
+            bytes!(F8E4M3, f32, BySteps, Devices), skinny!(F8E4M3, BySteps);
         F8E5M2: GemmBestFragmentsSmall of (F8E5M2, 16), GemmBestFragmentsSmall, true, None, None, None,
-            bytes!(F8E5M2, f32, BySteps, Devices);
+            bytes!(F8E5M2, f32, BySteps, Devices), skinny!(F8E5M2, BySteps);
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launch::{
-    Kernels, Lines, LinesAreFor, OfPlanes, OfTiles, Parts, Planes, Products, ProductsOfLines,
-    Split, TiledProducts, Wgmma,
+    Kernels, Lines, LinesAreFor, OfPlanes, OfTiles, OfVectors, Parts, Planes, Products,
+    ProductsOfLines, Skinny, Split, TiledProducts, Wgmma,
 };

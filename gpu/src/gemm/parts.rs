@@ -103,18 +103,32 @@ pub unsafe fn gemm_best_parts<T: Element>(
     let parts = problem.k.div_ceil(part);
     let sums = sums.skip(product * parts * all);
     let c = problem.result(product, c);
-    let mut total: [T::Scale; PARTS_CHUNK] = sums.get_chunk(first);
+    let part = |number| sums.get_chunk(number * all + first);
+    add_parts(part, parts, c, bias, &problem, [row, column], [alpha, beta]);
+}
+
+/// Writes the elements of C of a chunk at (row, column): those that C has. `part` returns a part's sums of the chunk.
+#[inline(always)]
+#[track_caller]
+pub(super) fn add_parts<T: Element>(
+    part: impl Fn(usize) -> [T::Scale; PARTS_CHUNK],
+    parts: usize,
+    c: GlobalMut<T>,
+    bias: Global<T>,
+    problem: &Problem,
+    [row, column]: [usize; 2],
+    [alpha, beta]: [T::Scale; 2],
+) {
+    let mut total = part(0);
     let mut number = 1;
     while number + TOGETHER <= parts {
         let mut read = [[T::Scale::ZERO; PARTS_CHUNK]; TOGETHER];
-        unrolled!(i < TOGETHER => {
-            read[i] = sums.get_chunk((number + i) * all + first);
-        });
+        unrolled!(i < TOGETHER => { read[i] = part(number + i); });
         unrolled!(i < TOGETHER => { total = added(total, read[i]); });
         number += TOGETHER;
     }
     while number < parts {
-        total = added(total, sums.get_chunk(number * all + first));
+        total = added(total, part(number));
         number += 1;
     }
     let at = row * problem.ldc + column;

@@ -159,6 +159,100 @@ pub fn wgmma_part(shape: [usize; 3], count: usize) -> usize {
     least.1.min(shape[2].max(1))
 }
 
+/// The rows of a tile of a block that multiplies a matrix by a few vectors, which are the rows or the columns of the other
+/// operand.
+pub const SKINNY_HEIGHT: usize = 64;
+/// The most vectors of such a tile: of a narrow one, and of a wide one.
+pub const SKINNY_WIDTH: [usize; 2] = [16, 64];
+/// The threads of such a block: a warpgroup that multiplies, and a warp that copies.
+pub const SKINNY_BLOCK: u32 = 160;
+/// The most slots of its ring.
+pub const SKINNY_MOST_SLOTS: usize = skinny_slots(SKINNY_WIDTH[0]);
+/// The distance between the sums of two vectors in shared memory, so that neither direction has many bank conflicts.
+pub const SKINNY_PITCH: usize = SKINNY_HEIGHT + 1;
+
+/// Returns the bytes of a slot of the ring of such a block: a step of the matrix and of so many vectors.
+const fn skinny_slot(width: usize) -> usize {
+    (SKINNY_HEIGHT + width) * LINE
+}
+
+/// Returns the slots of such a ring: as many as fit 192 KiB.
+pub const fn skinny_slots(width: usize) -> usize {
+    (192 << 10) / skinny_slot(width)
+}
+
+/// Returns the dynamic shared memory of such a block in bytes: the ring, the sums, and what aligns them to 1024 bytes.
+pub const fn skinny_bytes(width: usize) -> usize {
+    skinny_slots(width) * skinny_slot(width) + SKINNY_PITCH * width * 4 + 1024
+}
+
+/// The time of a step of such a block, narrow or wide.
+const SKINNY_STEP_COST: [usize; 2] = [1000, 1500];
+/// The time that its last block takes to add parts, beside that for each.
+const SKINNY_PARTS_COST: usize = 8000;
+
+/// Returns the index of the width of the tiles with which `best` multiplies a matrix of so many `lines` by so many `vectors`
+/// `count` times, which are elements of some `bytes`. Returns `None` for products that larger tiles compute faster. `is_turned`
+/// says whether the matrix is B, and `along_k` whether memory has its lines along k.
+pub fn skinny_width(
+    [lines, vectors]: [usize; 2],
+    count: usize,
+    bytes: usize,
+    is_turned: bool,
+    along_k: bool,
+) -> Option<usize> {
+    // Larger tiles read less. They take longer only where the multiprocessors have one of these each, and where larger ones
+    // would be half empty, or their rows would be read by threads.
+    let most = if bytes < 4 { 32 } else { 64 };
+    let are_few = skinny_tiles([lines, vectors], 1).saturating_mul(count) <= PARTS_FOR;
+    let are_faster = are_few || bytes == 4 && !along_k;
+    match (vectors, lines) {
+        (0..=16, _) => Some(0),
+        (17..=64, _) if is_turned && are_faster => Some(1),
+        // The vectors take the place of the matrix.
+        (_, lines) if lines <= most && !along_k && are_faster => Some(1),
+        _ => None,
+    }
+}
+
+/// Returns the tiles of such products, of a matrix of so many `lines` by so many `vectors`.
+pub fn skinny_tiles([lines, vectors]: [usize; 2], width: usize) -> usize {
+    let across = vectors.div_ceil(SKINNY_WIDTH[width]);
+    lines.div_ceil(SKINNY_HEIGHT).saturating_mul(across)
+}
+
+/// Returns the length along k of a part of `count` products of matrices of so many `lines` by so many `vectors`, of elements of
+/// some `bytes`: `k`, or less where so few blocks would not read a matrix at the rate of memory.
+///
+/// It depends on nothing but the shape and the number, and so do the bits of the products.
+pub fn skinny_part(
+    [lines, vectors, k]: [usize; 3],
+    width: usize,
+    bytes: usize,
+    count: usize,
+) -> usize {
+    let step = LINE / bytes;
+    let steps = k.div_ceil(step);
+    let tiles = skinny_tiles([lines, vectors], width).saturating_mul(count);
+    let time = |parts: usize| {
+        let rounds = tiles.saturating_mul(parts).div_ceil(PARTS_FOR);
+        let tile = steps
+            .div_ceil(parts)
+            .saturating_mul(SKINNY_STEP_COST[width]);
+        let time = rounds.saturating_mul(tile.saturating_add(WGMMA_TILE_COST));
+        if parts == 1 {
+            return time;
+        }
+        let sums = lines.saturating_mul(vectors).saturating_mul(count * parts);
+        let adding = sums.saturating_mul(2 * size_of::<f32>()) / PARTS_BYTES;
+        time.saturating_add(adding)
+            .saturating_add(PART_COST.saturating_mul(parts) + SKINNY_PARTS_COST)
+    };
+    let most = (PARTS_FOR / tiles.max(1)).clamp(1, steps.max(1));
+    let parts = (1..=most).min_by_key(|parts| time(*parts)).unwrap_or(1);
+    (steps.div_ceil(parts) * step).min(k.max(1))
+}
+
 /// Returns the distance between rows of sums of a part for a matrix of `n` columns, in elements: whole chunks of 16 bytes.
 pub const fn parts_pitch(n: usize) -> usize {
     n.next_multiple_of(PARTS_CHUNK)

@@ -367,22 +367,35 @@ impl Problem {
         }
     }
 
-    /// Does the epilogue of adjacent elements of a row, from a column on.
+    /// Returns the bias of adjacent columns from one on, if there is a bias: what is loaded once for many rows.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn finish_chunk<T: Element<Scale = f32>, const N: usize>(
+    pub(super) fn bias_of<T: Element<Scale = f32>, const N: usize>(
         &self,
         bias: Global<T>,
         first: usize,
+    ) -> [f32; N] {
+        let mut of_columns = [0.0; N];
+        if self.epilogue.has(Epilogue::BIAS) {
+            unrolled!(i < N => {
+                if first + i < self.n {
+                    of_columns[i] = bias.get(first + i).widen();
+                }
+            });
+        }
+        of_columns
+    }
+
+    /// Does the epilogue of adjacent elements of a row, whose columns have this bias.
+    #[inline(always)]
+    pub(super) fn finish_chunk<T: Element<Scale = f32>, const N: usize>(
+        &self,
+        of_columns: [f32; N],
         values: &mut [f32; N],
     ) {
         let epilogue = self.epilogue;
         if epilogue.has(Epilogue::BIAS) {
-            unrolled!(i < N => {
-                if first + i < self.n {
-                    values[i] += bias.get(first + i).widen();
-                }
-            });
+            unrolled!(i < N => { values[i] += of_columns[i]; });
         }
         if epilogue.has(Epilogue::RELU) {
             unrolled!(i < N => { values[i] = relu(values[i]); });

@@ -146,7 +146,7 @@ pub unsafe fn gemm_best_wgmma<
     Slot::init(barriers, slots, CONSUMERS);
 
     let problem = &problem;
-    let mut tiles = Tiles::of(problem, part, width, DEPTH);
+    let mut tiles = Tiles::of(problem, part, [WGMMA_HEIGHT, width], DEPTH);
     let mut slot = Slot::first(barriers, slots);
     let thread = thread::thread_idx_x();
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
@@ -234,9 +234,10 @@ pub unsafe fn gemm_best_wgmma<
             unrolled!(i < 8 => {
                 unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
             });
-            staging.put_sums(staging.rows(), part);
             let corner = [top, left + 64 * panel];
-            staging.write(c, bias, problem, corner, is_aligned, [alpha, beta]);
+            let of_columns = problem.bias_of(bias, corner[1] + staging.chunk().1);
+            staging.put_sums(staging.rows(), part);
+            staging.write(c, of_columns, problem, corner, is_aligned, [alpha, beta]);
         });
     }
 }
@@ -287,7 +288,7 @@ impl Slot {
     /// Completes when all consumers are done with the slot's tiles.
     #[inline(always)]
     pub fn empty(self) -> Mbarrier {
-        Mbarrier::new(self.barriers, MOST_SLOTS + self.number as usize)
+        Mbarrier::new(self.barriers, self.slots as usize + self.number as usize)
     }
 
     #[inline(always)]
@@ -305,6 +306,7 @@ impl Slot {
 pub(super) struct Tiles<'a> {
     problem: &'a Problem,
     part: usize,
+    height: usize,
     width: usize,
     /// The length of a step along k.
     depth: usize,
@@ -341,8 +343,9 @@ impl OfPart {
 
 impl<'a> Tiles<'a> {
     #[inline(always)]
-    pub fn of(problem: &'a Problem, part: usize, width: usize, depth: usize) -> Self {
-        let of_c = tiles_of_c(problem, WGMMA_HEIGHT, width);
+    pub fn of(problem: &'a Problem, part: usize, tile: [usize; 2], depth: usize) -> Self {
+        let [height, width] = tile;
+        let of_c = tiles_of_c(problem, height, width);
         let parts = if part < problem.k {
             problem.k.div_ceil(part) as u32
         } else {
@@ -351,6 +354,7 @@ impl<'a> Tiles<'a> {
         Self {
             problem,
             part,
+            height,
             width,
             depth,
             of_c,
@@ -369,7 +373,7 @@ impl<'a> Tiles<'a> {
         let (product, part) = divided(number, self.parts);
         let (product, part) = (product as usize, part as usize);
         self.next += thread::grid_dim_x();
-        let (top, left) = tile_at(self.problem, tile, WGMMA_GROUP, WGMMA_HEIGHT, self.width);
+        let (top, left) = tile_at(self.problem, tile, WGMMA_GROUP, self.height, self.width);
         let k = part * self.part;
         let steps = self.part.min(self.problem.k - k).div_ceil(self.depth) as u32;
         Some(OfPart {
@@ -530,14 +534,15 @@ impl<T: Half + Factor> Staging<T> {
         self.turn ^= 1;
     }
 
-    /// Writes a panel of C, whose sums are here, and waits for the others. `is_aligned` says whether chunks of C are. The loop
+    /// Writes a panel of C, whose sums are here, and waits for the others. This thread's columns have the bias `of_columns`.
+    /// `is_aligned` says whether chunks of C are. The loop
     /// is not unrolled, so that its instructions are few.
     #[inline(always)]
     #[track_caller]
     fn write(
         &self,
         c: GlobalMut<T>,
-        bias: Global<T>,
+        of_columns: [f32; CHUNK],
         problem: &Problem,
         corner: [usize; 2],
         is_aligned: bool,
@@ -571,7 +576,7 @@ impl<T: Half + Factor> Staging<T> {
             unrolled!(j < CHUNK => {
                 values[j] = scaled(alpha, values[j], beta, || chunk[j]);
             });
-            problem.finish_chunk(bias, corner[1] + column, &mut values);
+            problem.finish_chunk::<T, CHUNK>(of_columns, &mut values);
             unrolled!(j < 4 => {
                 let pair = [values[2 * j], values[2 * j + 1]];
                 [chunk[2 * j], chunk[2 * j + 1]] = Pair::<T>::rounded(pair).values();

@@ -5,6 +5,7 @@ mod lines;
 mod options;
 mod parts;
 mod precision;
+mod skinny;
 
 pub use element::GemmElement;
 use precision::Inexact;
@@ -52,7 +53,7 @@ impl Device {
     /// multiply-adds in `f32`, which is much slower.
     ///
     /// On 9.0 and on the CPU executor, a product of `f16` or `bf16` whose `k` is long and whose result is small, such as 16 x
-    /// 8192 times 8192 x 8192, is the sum of parts of `k`, added in order in `f32`. The parts take a workspace of at most 18
+    /// 8192 times 8192 x 1024, is the sum of parts of `k`, added in order in `f32`. The parts take a workspace of at most 18
     /// MB. They depend on nothing but the shape and the number of products. Rows of `a` and `b` must begin at multiples of 16
     /// bytes; a product of other matrices has no parts, and other bits.
     ///
@@ -130,6 +131,8 @@ pub enum Way {
     Tensor(Tiles),
     /// Products of warpgroups, for tiles of a size.
     Warpgroups(Tiles),
+    /// Products of a matrix and a few vectors.
+    Skinny,
 }
 
 /// The size of tiles of C.
@@ -153,12 +156,13 @@ impl Way {
         Self::Tensor(Tiles::Small),
     ];
     /// The kernels of `f16` and `bf16`, whose first two are on tensor cores too.
-    pub const OF_HALVES: [Self; 5] = [
+    pub const OF_HALVES: [Self; 6] = [
         Self::Registers(Tiles::Large),
         Self::Registers(Tiles::Small),
         Self::Warpgroups(Tiles::Large),
         Self::Warpgroups(Tiles::Medium),
         Self::Warpgroups(Tiles::Small),
+        Self::Skinny,
     ];
 }
 
@@ -326,16 +330,22 @@ impl<T: GemmElement> Gemm<'_, T> {
             .iter()
             .any(|size| !(1..=policy::WGMMA_MOST).contains(size))
             || !are_few
-            || !has_map(&self.a, stack_a)
-            || !has_map(&self.b, stack_b)
+            || !has_map(&self.a, stack_a, false)
+            || !has_map(&self.b, stack_b, false)
             || bytes + policy::WGMMA_STATIC_BYTES > info.shared_bytes_per_block
         {
             return Ok(None);
         }
         let rows = |along_k: bool, rows: usize| if along_k { rows } else { 64 };
         let maps = [
-            map(plan, &self.a, stack_a, rows(!self.transpose_a, height))?,
-            map(plan, &self.b, stack_b, rows(self.transpose_b, width))?,
+            map(
+                plan,
+                &self.a,
+                stack_a,
+                false,
+                rows(!self.transpose_a, height),
+            )?,
+            map(plan, &self.b, stack_b, false, rows(self.transpose_b, width))?,
         ];
         Ok(Some(ByWarpgroups {
             kernels,
@@ -353,11 +363,29 @@ fn has_maps(device: &Device) -> bool {
     version.is_none_or(|version| version >= (12, 0))
 }
 
+/// Returns whether an operand, which is a stack of some matrices, is of columns whose elements are adjacent: each is a row too.
+fn is_column<T: GemmElement>(rect: &MatrixRect<'_, T>) -> bool {
+    rect.width() == 1 && rect.stride() == 1
+}
+
+/// Returns the width, the height, and the bytes between the rows and between the matrices of an operand, which is a stack of
+/// some. `as_row` takes columns as rows.
+fn layout<T: GemmElement>(rect: &MatrixRect<'_, T>, stack: usize, as_row: bool) -> [usize; 4] {
+    let (height, stride) = (rect.height() / stack, rect.stride() * size_of::<T>());
+    let next = height.saturating_mul(stride);
+    match as_row {
+        // No row follows, so that any distance will do.
+        true => [height, 1, next.next_multiple_of(16), next],
+        false => [rect.width(), height, stride, next],
+    }
+}
+
 /// Returns whether tensor maps can describe an operand, which is a stack of some matrices.
-fn has_map<T: GemmElement>(rect: &MatrixRect<'_, T>, stack: usize) -> bool {
-    let (address, stride) = (rect.elements().address(), rect.stride() * size_of::<T>());
-    let is_near = stride.saturating_mul(rect.height() / stack) < 1 << 40;
-    address.is_multiple_of(16) && stride.is_multiple_of(16) && is_near
+fn has_map<T: GemmElement>(rect: &MatrixRect<'_, T>, stack: usize, as_row: bool) -> bool {
+    let [_, _, stride, next] = layout(rect, stack, as_row);
+    let are_aligned = stack == 1 || next.is_multiple_of(16);
+    let address = rect.elements().address();
+    address.is_multiple_of(16) && stride.is_multiple_of(16) && are_aligned && next < 1 << 40
 }
 
 /// Returns the tensor map of an operand, which is a stack of some matrices, for tiles of so many rows, 128 bytes each. It
@@ -366,19 +394,21 @@ fn map<T: GemmElement>(
     plan: &Plan<'_>,
     rect: &MatrixRect<'_, T>,
     stack: usize,
+    as_row: bool,
     rows: usize,
 ) -> Result<EncodedTensorMap> {
-    let (height, stride) = (rect.height() / stack, rect.stride() * size_of::<T>());
+    let [width, height, stride, next] = layout(rect, stack, as_row);
     plan.device.tensor_map(&TiledMatrix {
         address: rect.elements().address(),
         element_bytes: size_of::<T>() as u32,
-        sizes: [rect.width() as u64, height as u64],
+        sizes: [width as u64, height as u64],
         stride: stride as u64,
         tile: [128 / size_of::<T>() as u32, rows as u32],
         swizzle: Swizzle::Bytes128,
         stack: Some(Stack {
             count: stack as u64,
-            stride: (height * stride) as u64,
+            // Of one matrix any distance will do.
+            stride: next.next_multiple_of(16) as u64,
         }),
         // Exact products of `f32` have no maps.
         to_tf32: size_of::<T>() == size_of::<f32>(),
@@ -496,6 +526,9 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
         let c = Place::output(rows.saturating_sub(1).saturating_mul(ldc).saturating_add(n));
         let places = ([a, b], [bias, c]);
         let has_products = k > 0 && m > 0 && n > 0;
+        if best && has_products && self.by_vectors(plan, places, problem, alpha)? {
+            return Ok(shape);
+        }
         if let Some(kernels) = inexact
             && has_products
         {

@@ -142,9 +142,11 @@ macro_rules! of_halves {
 #[test]
 fn warpgroups_multiply() {
     of_halves! {
+        f16, 8: true, true;
         f16, 32: true, true;
         f16, 64: true, false;
         f16, 128: false, false;
+        bf16, 8: false, true;
         bf16, 32: false, true;
         bf16, 64: false, false;
         bf16, 128: true, true;
@@ -175,6 +177,7 @@ fn warpgroups_multiply_f32() {
             )* };
         }
         of! {
+            8: near;
             32: any;
             64: near;
             128: halves;
@@ -232,8 +235,10 @@ fn warpgroups_multiply_with_rounding() {
         )* };
     }
     of! {
+        F8E4M3, 8;
         F8E4M3, 32;
         F8E4M3, 64;
+        F8E5M2, 8;
         F8E5M2, 128;
     }
     products::<ProductWithRounding<f32, 64>, f32>(
@@ -265,7 +270,7 @@ fn warpgroups_multiply_i8() {
             );
         )* };
     }
-    of! { 32 64 128 }
+    of! { 8 32 64 128 }
 }
 
 /// Numbers of 8 bits, whose sums keep 13 bits.
@@ -285,9 +290,11 @@ fn warpgroups_multiply_eight_bits() {
     }
     // Whole numbers of 13 bits.
     of! {
+        F8E4M3, 8, |_| 0.0;
         F8E4M3, 32, |_| 0.0;
         F8E4M3, 64, |i| (i % 8192) as f32 - 4096.0;
         F8E4M3, 128, |_| 0.0;
+        F8E5M2, 8, |_| 0.0;
         F8E5M2, 32, |_| 0.0;
         F8E5M2, 64, |_| 0.0;
         F8E5M2, 128, |i| (i % 8192) as f32 - 4096.0;

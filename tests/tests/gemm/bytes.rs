@@ -38,7 +38,7 @@ const MARGINS: [[Margin; 3]; 3] = [
 ];
 
 /// Whole tiles of every size, edges in every direction, rows at multiples of 16 bytes and others, and several steps along k.
-const SHAPES: [[usize; 3]; 7] = [
+const SHAPES: [[usize; 3]; 8] = [
     [128, 256, 256],
     [144, 272, 144],
     [16, 528, 48],
@@ -46,6 +46,7 @@ const SHAPES: [[usize; 3]; 7] = [
     [1, 1, 1],
     [72, 30, 400],
     [130, 131, 67],
+    [200, 1, 272],
 ];
 
 /// An element type whose products are exact for some values.
@@ -245,7 +246,7 @@ fn each_way<T: OfBytes>(others: &str) {
     for device in devices::all().filter(able) {
         let all = device.zeros_matrix::<T>(32, 64).unwrap();
         for (left, transposed, tiled) in [(16, true, 0), (16, false, 1), (8, true, 2)] {
-            for (way, columns) in Way::OF_HALVES.into_iter().zip([0, 0, 256, 128, 64]) {
+            for (way, columns) in Way::OF_HALVES.into_iter().zip([0, 0, 256, 128, 64, 16]) {
                 let a = all.rect(0..16, left..left + 16).unwrap();
                 let product = device.gemm(a, a).way(way);
                 let product = if transposed {
@@ -255,7 +256,10 @@ fn each_way<T: OfBytes>(others: &str) {
                 };
                 let product = product.prepare().unwrap();
                 let (expected, room) = match columns {
-                    0 => (vec![others.to_owned()], 0),
+                    16 if tiled == 0 => {
+                        (vec![format!("gemm_best_skinny__{}_16_along", T::NAME)], 0)
+                    }
+                    0 | 16 => (vec![others.to_owned()], 0),
                     _ => {
                         let tiles = format!("gemm_best_tiles__{}", T::NAME);
                         let mut kernels = vec![tiles; tiled.min(1)];

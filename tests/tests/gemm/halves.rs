@@ -6,7 +6,9 @@ use warpwright::{
     Device, DeviceKind,
     ops::gemm::{Precision, Tiles, Way},
 };
-use warpwright_gpu::gemm::policy::{LARGE, SMALL, WGMMA_STEP, wgmma_part, wgmma_size};
+use warpwright_gpu::gemm::policy::{
+    LARGE, LINE, SMALL, WGMMA_STEP, skinny_part, wgmma_part, wgmma_size,
+};
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
@@ -25,9 +27,9 @@ const MARGINS: [[Margin; 3]; 3] = [
     [[2, 3, 2]; 3],
 ];
 
-/// Whole tiles of every size, edges in every direction, sizes of which tensor maps take none, and more tiles than a device has
-/// multiprocessors.
-const SHAPES: [[usize; 3]; 7] = [
+/// Whole tiles of every size, edges in every direction, sizes of which tensor maps take none, more tiles than a device has
+/// multiprocessors, and a vector.
+const SHAPES: [[usize; 3]; 8] = [
     [128, 256, 128],
     [136, 264, 72],
     [8, 520, 40],
@@ -35,6 +37,7 @@ const SHAPES: [[usize; 3]; 7] = [
     [1, 1, 1],
     [72, 30, 200],
     [130, 131, 67],
+    [200, 1, 136],
 ];
 
 fn problems() -> Vec<Gemm> {
@@ -81,8 +84,10 @@ fn problems_in_parts() -> Vec<Gemm> {
         for (i, way) in Way::OF_HALVES.into_iter().skip(2).enumerate() {
             for (j, parts) in [2, 3, 6].into_iter().enumerate() {
                 for (l, transpose) in TRANSPOSES.into_iter().enumerate() {
-                    // On the CPU executor one of three.
-                    if executor == Executor::Cpu && (i + j + l) % 3 != 0 {
+                    // On the CPU executor one of three. A few vectors lie along k.
+                    let is_one = executor == Executor::Cuda || (i + j + l) % 3 == 0;
+                    let has_vectors = way != Way::Skinny || transpose != [true, false];
+                    if !is_one || !has_vectors {
                         continue;
                     }
                     let shape = [[136, 72, 384], [16, 264, 456]][(j + l) % 2];
@@ -176,12 +181,12 @@ fn every_kernel_of_bf16_gives_the_same_bits() {
 
 #[test]
 fn parts_are_added_one_after_another() {
-    let tiles = [Tiles::Large, Tiles::Medium, Tiles::Small];
-    adds_parts::<bf16>(Precision::Exact, WGMMA_STEP, tiles, "gemm_best_parts__bf16");
+    let ways = &Way::OF_HALVES[2..];
+    adds_parts::<bf16>(Precision::Exact, WGMMA_STEP, ways, "gemm_best_parts__bf16");
 }
 
 /// The sums of parts are rounded to nearest, in order. One sum of all is rounded toward zero.
-pub fn adds_parts<T: Real>(precision: Precision, step: usize, all: [Tiles; 3], adding: &str) {
+pub fn adds_parts<T: Real>(precision: Precision, step: usize, ways: &[Way], adding: &str) {
     const PARTS: usize = 5;
     let [zero, one, small] = [0.0, 1.0, 3.0 * 2.0_f64.powi(-25)].map(T::from_real);
     let k = PARTS * step;
@@ -199,7 +204,7 @@ pub fn adds_parts<T: Real>(precision: Precision, step: usize, all: [Tiles; 3], a
         };
         let (a, ones) = (matrix(&rows, 8, k), matrix(&column, k, 8));
         let (across, ones_along) = (matrix(&columns, k, 8), matrix(&column, 8, k));
-        for tiles in all {
+        for way in ways {
             for (parts, expected) in [(1, 0.0), (PARTS, 4.0 * f64::from(f32::EPSILON))] {
                 for (transposes, product) in [
                     ("nn", device.gemm(&a, &ones)),
@@ -214,22 +219,29 @@ pub fn adds_parts<T: Real>(precision: Precision, step: usize, all: [Tiles; 3], a
                 ] {
                     let mut c = matrix(&[one; 64], 8, 8);
                     let minus_one = T::factor(-1.0);
-                    let product = product.precision(precision).way(Way::Warpgroups(tiles));
+                    let product = product.precision(precision).way(*way);
                     let product = product.parts(parts).add_to(minus_one, &mut c);
                     let mut product = product.prepare().unwrap();
                     let kernels = product.kernels();
-                    let adds = kernels.last().is_some_and(|name| *name == adding);
-                    assert_eq!(
-                        (kernels.len(), adds),
-                        (1 + usize::from(parts > 1), parts > 1)
-                    );
-                    let room = if parts > 1 { parts * 8 * 8 * 4 } else { 0 };
-                    assert_eq!(product.workspace_bytes(), room, "{device:?} {parts}");
+                    let (room, bytes) = (parts * 8 * 8 * 4, product.workspace_bytes());
+                    if *way == Way::Skinny {
+                        // The last block of a tile adds the parts, and tickets say which one that is.
+                        assert_eq!(kernels.len(), 1);
+                        let tickets = if parts > 1 { bytes - room } else { bytes };
+                        assert_eq!(tickets > 0, parts > 1, "{device:?} {parts}");
+                        assert!(tickets <= 256, "{device:?} {parts}");
+                    } else {
+                        let adds = kernels.last().is_some_and(|name| *name == adding);
+                        let count = 1 + usize::from(parts > 1);
+                        assert_eq!((kernels.len(), adds), (count, parts > 1));
+                        let room = if parts > 1 { room } else { 0 };
+                        assert_eq!(bytes, room, "{device:?} {parts}");
+                    }
                     product.enqueue().unwrap();
                     drop(product);
                     let sums = c.to_vec().unwrap().into_iter().map(Number::real);
                     let is_right = sums.eq([expected; 64]);
-                    assert!(is_right, "{device:?} {tiles:?} {transposes}");
+                    assert!(is_right, "{device:?} {way:?} {transposes}");
                 }
             }
         }
@@ -263,18 +275,34 @@ fn each_way_launches_its_kernels() {
             .upload_matrix(&vec![f16::ONE; 24 * 24], 24, 24)
             .unwrap();
         for (left, is_aligned) in [(8, true), (4, false)] {
-            for (way, columns) in Way::OF_HALVES.into_iter().zip([0, 0, 256, 128, 64]) {
+            let kernels = [
+                "gemm_best_fragments",
+                "gemm_best_fragments",
+                "gemm_best_wgmma__f16_256_nn",
+                "gemm_best_wgmma__f16_128_nn",
+                "gemm_best_wgmma__f16_64_nn",
+                "gemm_best_skinny__f16_16_across",
+            ];
+            for (way, kernel) in Way::OF_HALVES.into_iter().zip(kernels) {
                 let a = all.rect(0..16, left..left + 16).unwrap();
                 let product = device.gemm(a, a).way(way).prepare().unwrap();
-                let expected = match (columns, is_aligned) {
-                    (0, _) | (_, false) => "gemm_best_fragments".to_owned(),
-                    _ => format!("gemm_best_wgmma__f16_{columns}_nn"),
+                let expected = match is_aligned {
+                    false => "gemm_best_fragments",
+                    true => kernel,
                 };
                 let kernels = product.kernels();
-                let is_expected = kernels.len() == 1 && kernels[0].starts_with(&expected);
+                let is_expected = kernels.len() == 1 && kernels[0].starts_with(expected);
                 assert!(is_expected, "{device:?} {way:?} {is_aligned}: {kernels:?}");
             }
         }
+        // A column whose elements are adjacent is a row, too.
+        let column = device.upload_matrix(&[f16::ONE; 24], 24, 1).unwrap();
+        let product = device.gemm(&all, &column).way(Way::Skinny);
+        let mut product = product.prepare().unwrap();
+        assert_eq!(product.kernels(), ["gemm_best_skinny__f16_16_along"]);
+        product.enqueue().unwrap();
+        let sums = product.output().unwrap().to_vec().unwrap();
+        assert_eq!(sums, [f16::from_f32(24.0); 24], "{device:?}");
     }
 }
 
@@ -320,6 +348,22 @@ fn parts_of_k_fill_the_multiprocessors() {
         }
     }
     assert!(divided > 50, "{divided}");
+    // Those for a few vectors.
+    for (lines, width) in sizes.into_iter().flat_map(|lines| [(lines, 0), (lines, 1)]) {
+        for k in [1, 64, 100, 1000, 8192, 65_536, 1 << 24] {
+            for bytes in [1, 2, 4] {
+                let part = skinny_part([lines, 9, k], width, bytes, 1);
+                let is_whole = part.is_multiple_of(LINE / bytes) && part < k;
+                assert!(part == k || is_whole, "{lines} {k} {bytes}");
+                let blocks = lines.div_ceil(64) * k.div_ceil(part);
+                assert!(part == k || blocks <= 132, "{lines} {k} {bytes}");
+            }
+        }
+    }
+    for (lines, parts) in [(1024, 8), (4096, 2), (8192, 1), (28_672, 1)] {
+        let part = skinny_part([lines, 16, 8192], 0, 2, 1);
+        assert_eq!(8192_usize.div_ceil(part), parts, "{lines}");
+    }
     for ([m, n, k], parts) in [
         ([16, 8192, 8192_usize], 2),
         ([8192, 64, 8192], 1),

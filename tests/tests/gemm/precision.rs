@@ -21,7 +21,12 @@ use super::{
 
 /// Sizes of tiles that both precisions have, and those of [`Precision::Tf32`].
 const WAYS: [Way; 2] = [Way::Warpgroups(Tiles::Large), Way::Warpgroups(Tiles::Small)];
-const WAYS_OF_TF32: [Way; 3] = [WAYS[0], WAYS[1], Way::Warpgroups(Tiles::Medium)];
+const WAYS_OF_TF32: [Way; 4] = [
+    WAYS[0],
+    WAYS[1],
+    Way::Warpgroups(Tiles::Medium),
+    Way::Skinny,
+];
 
 /// Whole tiles of both sizes, edges in every direction, and more steps along k than a ring has slots.
 const SHAPES: [[usize; 3]; 6] = [
@@ -399,8 +404,8 @@ fn operands_that_tensor_maps_cannot_bring_take_a_workspace() {
 
 #[test]
 fn parts_of_tf32_are_added_one_after_another() {
-    let tiles = [Tiles::Large, Tiles::Medium, Tiles::Small];
-    adds_parts::<f32>(Precision::Tf32, LINE / 4, tiles, "gemm_best_parts__f32");
+    let adding = "gemm_best_parts__f32";
+    adds_parts::<f32>(Precision::Tf32, LINE / 4, &WAYS_OF_TF32, adding);
 }
 
 #[test]

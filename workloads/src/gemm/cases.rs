@@ -72,9 +72,16 @@ fn of_bytes<T: Real>(all: &mut Vec<Workload>, ways: &[Way]) {
 
 /// Products of `f32` on tensor cores.
 fn of_precisions(all: &mut Vec<Workload>) {
-    // Parts of k.
-    let problem = Product::<f32>::new([8, 40, 8192], Data::Whole);
+    // Parts of k, and few vectors, of which both are along k.
+    let problem = Product::<f32>::new([24, 40, 8192], Data::Whole);
     all.push(Workload::new(problem.with_precision(Precision::Tf32)));
+    for transposed in [[false, false], [false, true]] {
+        let problem = Product::<f32>::new([8, 72, 200], Data::Fractions);
+        all.push(Workload::new(Product {
+            transposed,
+            ..problem.with_precision(Precision::Tf32)
+        }));
+    }
     let sizes = [Tiles::Large, Tiles::Small, Tiles::Medium];
     for (precision, sizes) in [(Precision::Bf16x6, &sizes[..2]), (Precision::Tf32, &sizes)] {
         for tiles in sizes {

@@ -48,7 +48,13 @@ pub(super) fn run(bench: &mut Bench) {
         of(bench, single::<bf16>([*side; 3]), Bound::Tensor);
     }
     // Few rows, few columns, and few of both with a long k.
-    let narrow = [[16, 8192, 8192], [8192, 64, 8192], [512, 512, 65_536]];
+    let narrow = [
+        [16, 8192, 8192],
+        [64, 8192, 8192],
+        [8192, 64, 8192],
+        [8192, 1, 8192],
+        [512, 512, 65_536],
+    ];
     for shape in bench.scale().pick(&narrow[..], &narrow, &[[8, 16, 2048]]) {
         of(bench, single::<bf16>(*shape), Bound::Tensor);
         if !bench.is_sweep() {

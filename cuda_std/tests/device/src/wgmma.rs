@@ -21,21 +21,27 @@ pub const K: usize = 4 * DEPTH;
 #[kernel(
     launch_bounds(128),
     instances(
+        f16_16_nt: (f16, 8, true, true),
         f16_64_nt: (f16, 32, true, true),
         f16_128_nn: (f16, 64, true, false),
         f16_256_tn: (f16, 128, false, false),
+        bf16_16_tt: (bf16, 8, false, true),
         bf16_64_tt: (bf16, 32, false, true),
         bf16_128_tn: (bf16, 64, false, false),
         bf16_256_nt: (bf16, 128, true, true),
+        f32_16_nt: (f32, 8, true, true),
         f32_64_nt: (f32, 32, true, true),
         f32_128_nt: (f32, 64, true, true),
         f32_256_nt: (f32, 128, true, true),
+        i8_16_nt: (i8, 8, true, true),
         i8_64_nt: (i8, 32, true, true),
         i8_128_nt: (i8, 64, true, true),
         i8_256_nt: (i8, 128, true, true),
+        e4m3_16_nt: (F8E4M3, 8, true, true),
         e4m3_64_nt: (F8E4M3, 32, true, true),
         e4m3_128_nt: (F8E4M3, 64, true, true),
         e4m3_256_nt: (F8E4M3, 128, true, true),
+        e5m2_16_nt: (F8E5M2, 8, true, true),
         e5m2_64_nt: (F8E5M2, 32, true, true),
         e5m2_128_nt: (F8E5M2, 64, true, true),
         e5m2_256_nt: (F8E5M2, 128, true, true),
@@ -70,6 +76,7 @@ pub unsafe fn product_of_warpgroup<
 #[kernel(
     launch_bounds(128),
     instances(
+        f32_16: (f32, 8),
         f32_64: (f32, 32),
         f32_128: (f32, 64),
         f32_256: (f32, 128),
@@ -100,8 +107,10 @@ pub unsafe fn product_of_registers<T: Factor, const SUMS: usize>(
     launch_bounds(128),
     instances(
         f32_128: (f32, 64),
+        e4m3_16: (F8E4M3, 8),
         e4m3_64: (F8E4M3, 32),
         e4m3_128: (F8E4M3, 64),
+        e5m2_16: (F8E5M2, 8),
         e5m2_256: (F8E5M2, 128),
     )
 )]
@@ -141,6 +150,8 @@ fn multiply<T: Factor, const SUMS: usize, const A_ALONG_K: bool, const B_ALONG_K
 ) where
     [T::Sum; SUMS]: Sums<Element = T::Sum>,
 {
+    // The panels of B, of which the last may have fewer columns than 64, and the sums of each.
+    let (panels, of_a_panel) = const { (SUMS.div_ceil(32), if SUMS < 32 { SUMS } else { 32 }) };
     let words = shared![u32; (5 * PANEL + 512) / 2];
     // SAFETY: no type of elements has a greater alignment.
     let tiles = unsafe { words.cast::<T>() }.skip_to_multiple(1024);
@@ -156,13 +167,13 @@ fn multiply<T: Factor, const SUMS: usize, const A_ALONG_K: bool, const B_ALONG_K
         row * (2 * SUMS) + column
     };
     let mut sums = <[T::Sum; SUMS]>::ZERO;
-    unrolled!(part < { SUMS / 32 } of 4 => {
-        unrolled!(i < 32 of 32 => { sums[32 * part + i] = c.get(at(32 * part + i)); });
+    unrolled!(part < panels of 4 => {
+        unrolled!(i < of_a_panel of 32 => { sums[32 * part + i] = c.get(at(32 * part + i)); });
     });
     let (mut k, mut parity) = (0, 0);
     while k < K {
         if thread == 0 {
-            come.arrive_expect_tx(((1 + SUMS / 32) * 64 * 128) as u32);
+            come.arrive_expect_tx(((1 + panels) * 64 * 128) as u32);
             let k = k as i32;
             tiles.load_tile(
                 0,
@@ -171,7 +182,7 @@ fn multiply<T: Factor, const SUMS: usize, const A_ALONG_K: bool, const B_ALONG_K
                 T::PANEL,
                 come,
             );
-            unrolled!(panel < { SUMS / 32 } of 4 => {
+            unrolled!(panel < panels of 4 => {
                 let across = 64 * panel as i32;
                 let corner = if B_ALONG_K { [k, across] } else { [across, k] };
                 tiles.load_tile((1 + panel) * T::PANEL, b, corner, T::PANEL, come);
@@ -183,8 +194,8 @@ fn multiply<T: Factor, const SUMS: usize, const A_ALONG_K: bool, const B_ALONG_K
         thread::sync_threads();
         (k, parity) = (k + T::DEPTH, parity ^ 1);
     }
-    unrolled!(part < { SUMS / 32 } of 4 => {
-        unrolled!(i < 32 of 32 => { c.set(at(32 * part + i), sums[32 * part + i]); });
+    unrolled!(part < panels of 4 => {
+        unrolled!(i < of_a_panel of 32 => { c.set(at(32 * part + i), sums[32 * part + i]); });
     });
 }
 

@@ -32,7 +32,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         let (rects, lines) = ([&self.a, &self.b], [m, n]);
         let along_k = [!self.transpose_a, self.transpose_b];
         let stacks = self.stacks();
-        let mapped = [0, 1].map(|i| fits && has_map(rects[i], stacks[i]));
+        let mapped = [0, 1].map(|i| fits && has_map(rects[i], stacks[i], false));
         // One operand can have lines across k: then that with more of them, and it becomes the first one.
         let across = (0..2)
             .filter(|i| mapped[*i] && !along_k[*i] && kernels.across.is_some())
@@ -59,9 +59,9 @@ impl<T: GemmElement> Gemm<'_, T> {
         let mut groups = [0; 2];
         for (role, i) in first.into_iter().enumerate() {
             if across == Some(i) {
-                maps[role] = map(plan, rects[i], stacks[i], step)?;
+                maps[role] = map(plan, rects[i], stacks[i], false, step)?;
             } else if along_k[i] && mapped[i] {
-                maps[role] = map(plan, rects[i], stacks[i], cut.tile[role])?;
+                maps[role] = map(plan, rects[i], stacks[i], false, cut.tile[role])?;
             } else {
                 let own = policy::planes_groups(lines[i], k, step);
                 groups[i] = own.saturating_mul(stacks[i]);
