@@ -6,6 +6,7 @@ mod common;
 use common::{Args, ORDERS, block, fault, waiting};
 use cuda_std::{
     cpu::{Fault, FaultKind},
+    kernel::LaunchConfig,
     prelude::*,
 };
 
@@ -186,4 +187,44 @@ pub unsafe fn two_lines() {
 fn a_warp_at_two_lines_is_an_error() {
     let fault = fault(Args::new().launch::<TwoLines>(block(32)));
     assert_refused(&fault, "lane 0 of the same warp waits at another line");
+}
+
+/// In each block two of three warps write values. Those of the block that is last add all values.
+#[kernel]
+pub unsafe fn last_block_adds(
+    values: GlobalMut<u32>,
+    tickets: GlobalMut<u32>,
+    sum: GlobalMut<u32>,
+) {
+    let (t, blocks) = (thread::thread_idx_x() as usize, thread::grid_dim_x());
+    if t >= 64 {
+        return;
+    }
+    let own = 64 * thread::block_idx_x() as usize + t;
+    values.set(own, own as u32);
+    if !cuda_std::block::is_last_named(tickets, 1, blocks, 1, 64) {
+        return;
+    }
+    let mut total = 0;
+    for i in 0..blocks as usize {
+        total += values.get(i * 64 + (t + 1) % 64);
+    }
+    sum.atomic_add(0, total);
+}
+
+#[test]
+fn some_threads_of_the_last_block_see_what_the_others_wrote() {
+    let mut tickets = [7, 0, 9];
+    for order in ORDERS {
+        let (mut values, mut sum) = (vec![0; 17 * 64], [0]);
+        Args::new()
+            .view(&mut values)
+            .view(&mut tickets)
+            .view(&mut sum)
+            .launch_in::<LastBlockAdds>(LaunchConfig::linear(17, 96), order)
+            .unwrap();
+        assert_eq!(sum[0], 17 * 64 * (17 * 64 - 1) / 2, "{order:?}");
+        // The next launch finds them so.
+        assert_eq!(tickets, [7, 0, 9], "{order:?}");
+    }
 }
