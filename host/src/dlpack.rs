@@ -1,4 +1,5 @@
-//! Tensors of DLPack, by the crate `dlpark`, version 0.10: tensors that become vectors and matrices, and the other way round.
+//! Tensors of DLPack, by the crate `dlpark`, version 0.10: tensors that become vectors and matrices, or are lent as views, and
+//! vectors and matrices that become tensors.
 
 use std::{mem::ManuallyDrop, ptr};
 
@@ -9,12 +10,13 @@ use dlpark::{
 };
 
 use crate::{
-    buffer::{Element, Vector},
+    buffer::{Element, Vector, VectorView},
     device::{Device, DeviceKind},
     error::{Error, InvalidKind, Result},
     executor::capture,
-    foreign::refused,
+    foreign::{checked, refused},
     matrix::Matrix,
+    rect::MatrixRect,
 };
 
 impl Device {
@@ -84,6 +86,86 @@ impl Device {
         Matrix::from_vector(vector, height, width)
     }
 
+    /// Makes a view of a DLPack tensor of one dimension, which stays its owner's and may be one that can only be read. Nothing
+    /// is copied, and the host does not wait.
+    ///
+    /// ```
+    /// # use dlpark::{DlpackFlags, ffi::DLDevice, metadata::Fixed, versioned::Dlpack};
+    /// # use warpwright::Device;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let mut theirs = Box::new([1.0_f32, 2.0, 3.0]);
+    /// # let data = theirs.as_mut_ptr();
+    /// # let mut tensor = Fixed::new([3], [1]).prepare()?.initialize(theirs);
+    /// # tensor.set_data(data.cast()).set_device(DLDevice::CPU).set_dtype(dlpark::ffi::DLDataType::F32);
+    /// # // SAFETY: the tensor describes the array, which it owns.
+    /// # let tensor: Dlpack = unsafe { tensor.finish() };
+    /// let device = Device::cpu();
+    /// // SAFETY: nobody writes the array while there is a view.
+    /// let values = unsafe { device.dlpack_view::<f32, _>(&tensor)? };
+    /// assert_eq!(device.sum(values)?, 6.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`dlpack_vector`](Self::dlpack_vector), but that the tensor need not be writable.
+    ///
+    /// # Safety
+    /// What the tensor says of its memory must be true: the elements are initialized, and stay where they are as long as the
+    /// tensor. Nobody writes them before the view's last use is done. On a CUDA device their data must be ready in the order of
+    /// this handle's stream, and the tensor must last until this handle's work on the view is done.
+    pub unsafe fn dlpack_view<'a, T: Element + DlpackElement, M: ManagedTensorBase + 'static>(
+        &'a self,
+        tensor: &'a Managed<M>,
+    ) -> Result<VectorView<'a, T>> {
+        self.dlpack_lent("dlpack_view", tensor)
+            .map(|(view, [_])| view)
+    }
+
+    /// Makes a view of a DLPack tensor of two dimensions: see [`dlpack_view`](Self::dlpack_view).
+    ///
+    /// # Errors
+    /// As for [`dlpack_view`](Self::dlpack_view), but that the tensor must be of two dimensions, row by row, without a gap
+    /// between rows.
+    ///
+    /// # Safety
+    /// As for [`dlpack_view`](Self::dlpack_view).
+    pub unsafe fn dlpack_rect<'a, T: Element + DlpackElement, M: ManagedTensorBase + 'static>(
+        &'a self,
+        tensor: &'a Managed<M>,
+    ) -> Result<MatrixRect<'a, T>> {
+        let (view, [height, width]) = self.dlpack_lent("dlpack_rect", tensor)?;
+        MatrixRect::from_vector(view, height, width, width)
+    }
+
+    /// Makes a view of a tensor of `N` dimensions. Returns its shape, too.
+    fn dlpack_lent<'a, T, M, const N: usize>(
+        &'a self,
+        operation: &'static str,
+        tensor: &'a Managed<M>,
+    ) -> Result<(VectorView<'a, T>, [usize; N])>
+    where
+        T: Element + DlpackElement,
+        M: ManagedTensorBase + 'static,
+    {
+        let (address, shape) = self.valid_dlpack::<T, M, N>(operation, tensor)?;
+        let len = shape.iter().product();
+        let address = checked::<T>(self, operation, address, len)?;
+        Ok((VectorView::from_parts(address, len, self), shape))
+    }
+
+    /// Returns the address and the shape of a tensor, if it is valid and one of this device's, row by row.
+    fn valid_dlpack<T: DlpackElement, M: ManagedTensorBase + 'static, const N: usize>(
+        &self,
+        operation: &'static str,
+        tensor: &Managed<M>,
+    ) -> Result<(u64, [usize; N])> {
+        let described = tensor.validate();
+        let described = described
+            .map_err(|error| refused(operation, "a valid tensor", format!("one whose {error},")))?;
+        self.described::<T, N>(operation, &described)
+    }
+
     /// Makes a vector of a tensor of `N` dimensions. Returns its shape, too.
     ///
     /// # Safety
@@ -104,10 +186,7 @@ impl Device {
                 "one for reading alone",
             ));
         }
-        let described = tensor.validate();
-        let described = described
-            .map_err(|error| refused(operation, "a valid tensor", format!("one whose {error},")))?;
-        let (address, shape) = self.described::<T, N>(operation, &described)?;
+        let (address, shape) = self.valid_dlpack::<T, M, N>(operation, &tensor)?;
         let len = shape.iter().product();
         let owner = Box::new(tensor);
         // SAFETY: by the contract. The tensor keeps the memory until its deleter is called.

@@ -382,6 +382,39 @@ fn what_is_not_as_asked_for_is_refused() {
     assert_eq!(drops.load(SeqCst), 1);
 }
 
+/// Tensors that can only be read are lent where they are, and stay their owner's.
+#[test]
+fn what_can_only_be_read_is_lent() -> Result<()> {
+    let device = devices::cpu();
+    let (mut tensor, drops) = tensor_of_six::<DLManagedTensorVersioned, 1>([6], [1], |_| {});
+    // SAFETY: it is true that nobody writes.
+    unsafe { *tensor.flags_mut() |= DlpackFlags::READ_ONLY };
+    let address = tensor.validate().expect("it is valid").data_ptr().addr() as u64;
+    // SAFETY: nobody writes.
+    let view = unsafe { device.dlpack_view::<f32, _>(&tensor)? };
+    assert_eq!(view.device_pointer(), address);
+    let elements = view.to_vec()?;
+    assert_eq!(device.sum(view)?, elements.iter().sum::<f32>());
+    // SAFETY: what is refused is not used.
+    let result = unsafe { device.dlpack_view::<f64, _>(&tensor) };
+    refused(result, &["a tensor of f64", "one of f32"]);
+    // SAFETY: as above.
+    let result = unsafe { device.dlpack_rect::<f32, _>(&tensor) };
+    refused(result, &["with 2 dimensions ", "the shape [6]"]);
+    assert_eq!(drops.load(SeqCst), 0);
+    drop(tensor);
+    assert_eq!(drops.load(SeqCst), 1);
+
+    let (tensor, drops) = tensor_of_six::<DLManagedTensor, 2>([2, 3], [3, 1], |_| {});
+    // SAFETY: nobody writes.
+    let rect = unsafe { device.dlpack_rect::<f32, _>(&tensor)? };
+    assert_eq!((rect.height(), rect.width()), (2, 3));
+    assert_eq!(rect.to_vec()?, elements);
+    drop(tensor);
+    assert_eq!(drops.load(SeqCst), 1);
+    Ok(())
+}
+
 #[test]
 fn what_cannot_be_given_away_says_so() -> Result<()> {
     let device = devices::cpu();
