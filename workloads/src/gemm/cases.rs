@@ -50,6 +50,14 @@ pub(super) fn checks(scale: Scale) -> Vec<Workload> {
     // Warpgroups take matrices whose rows have a multiple of 16 bytes.
     of_ways::<f16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
     of_ways::<bf16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
+    in_parts(
+        &mut all,
+        Product::<f16>::new([8, 40, 8192], Data::Fractions),
+    );
+    in_parts(
+        &mut all,
+        Product::<bf16>::new([8, 40, 8192], Data::Fractions),
+    );
     of_bytes::<i8>(&mut all, &Way::OF_HALVES);
     of_bytes::<F8E4M3>(&mut all, &Way::OF_HALVES[1..]);
     of_bytes::<F8E5M2>(&mut all, &Way::OF_HALVES[1..]);
@@ -62,19 +70,27 @@ fn of_bytes<T: Real>(all: &mut Vec<Workload>, ways: &[Way]) {
     // Those with other rows than at multiples of 16 bytes are copied, and those with lines across k.
     of_ways::<T>(all, ways, [144, 272, 144]);
     of_ways::<T>(all, ways, [131, 70, 73]);
-    // Parts of k.
-    all.push(Workload::new(Product::<T> {
-        transposed: [false, true],
+    in_parts(
+        all,
+        Product::<T>::new([8, 40, 16_384], Data::Fractions).with_transposed([false, true]),
+    );
+}
+
+/// A product with a long k, of which warpgroups add parts.
+fn in_parts<T: Real>(all: &mut Vec<Workload>, problem: Product<T>) {
+    all.push(Workload::new(Product {
         way: Some(Way::Warpgroups(Tiles::Small)),
-        ..Product::new([8, 40, 16_384], Data::Fractions)
+        ..problem
     }));
 }
 
 /// Products of `f32` on tensor cores.
 fn of_precisions(all: &mut Vec<Workload>) {
-    // Parts of k, and few vectors, of which both are along k.
-    let problem = Product::<f32>::new([24, 40, 8192], Data::Whole);
-    all.push(Workload::new(problem.with_precision(Precision::Tf32)));
+    // Parts of k, and few vectors, along k with a matrix in both directions.
+    in_parts(
+        all,
+        Product::<f32>::new([8, 40, 8192], Data::Whole).with_precision(Precision::Tf32),
+    );
     for transposed in [[false, false], [false, true]] {
         let problem = Product::<f32>::new([8, 72, 200], Data::Fractions);
         all.push(Workload::new(Product {
