@@ -50,6 +50,8 @@ pub(super) fn checks(scale: Scale) -> Vec<Workload> {
     // Warpgroups take matrices whose rows have a multiple of 16 bytes.
     of_ways::<f16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
     of_ways::<bf16>(&mut all, &Way::OF_HALVES, [136, 264, 72]);
+    of_few::<f16>(&mut all);
+    of_few::<bf16>(&mut all);
     in_parts(
         &mut all,
         Product::<f16>::new([8, 40, 8192], Data::Fractions),
@@ -70,10 +72,21 @@ fn of_bytes<T: Real>(all: &mut Vec<Workload>, ways: &[Way]) {
     // Those with other rows than at multiples of 16 bytes are copied, and those with lines across k.
     of_ways::<T>(all, ways, [144, 272, 144]);
     of_ways::<T>(all, ways, [131, 70, 73]);
+    of_few::<T>(all);
     in_parts(
         all,
         Product::<T>::new([8, 40, 16_384], Data::Fractions).with_transposed([false, true]),
     );
+}
+
+/// Products of a matrix, in both directions, and a few vectors.
+fn of_few<T: Real>(all: &mut Vec<Workload>) {
+    for transposed in [[false, false], [false, true]] {
+        all.push(Workload::new(Product {
+            way: Some(Way::Skinny),
+            ..Product::<T>::new([8, 72, 208], Data::Fractions).with_transposed(transposed)
+        }));
+    }
 }
 
 /// A product with a long k, of which warpgroups add parts.
@@ -91,12 +104,14 @@ fn of_precisions(all: &mut Vec<Workload>) {
         all,
         Product::<f32>::new([8, 40, 8192], Data::Whole).with_precision(Precision::Tf32),
     );
-    for transposed in [[false, false], [false, true]] {
-        let problem = Product::<f32>::new([8, 72, 200], Data::Fractions);
-        all.push(Workload::new(Product {
-            transposed,
-            ..problem.with_precision(Precision::Tf32)
-        }));
+    for vectors in [8, 24] {
+        for transposed in [[false, false], [false, true]] {
+            let problem = Product::<f32>::new([vectors, 72, 200], Data::Fractions);
+            all.push(Workload::new(Product {
+                transposed,
+                ..problem.with_precision(Precision::Tf32)
+            }));
+        }
     }
     let sizes = [Tiles::Large, Tiles::Small, Tiles::Medium];
     for (precision, sizes) in [(Precision::Bf16x6, &sizes[..2]), (Precision::Tf32, &sizes)] {
