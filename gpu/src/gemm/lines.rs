@@ -145,25 +145,28 @@ pub trait Source<T: Multiplied> {
     fn rows(own: usize) -> [usize; 2];
 }
 
-/// They are read from shared memory.
+/// They are read from shared memory, of lines along k, or of 16 bits across.
 #[derive(Debug, Clone, Copy)]
-pub struct FromShared;
+pub struct FromShared<const ALONG_K: bool = true>;
 
-impl<T: Multiplied> Source<T> for FromShared {
+impl<T: Multiplied, const ALONG_K: bool> Source<T> for FromShared<ALONG_K> {
     const BY_THREADS: bool = false;
-    const ACROSS: bool = false;
+    const ACROSS: bool = !ALONG_K;
 
     #[inline(always)]
     #[track_caller]
     fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], rows: usize, full: Mbarrier) {
-        load::<T, true>(to, map, corner, rows, full);
+        load::<T, ALONG_K>(to, map, corner, rows, full);
     }
 
     #[inline(always)]
     #[track_caller]
     fn add<S: Sums<Element = T::Scale>>(sums: &mut S, of_x: Shared<T>, _: usize, of_y: Shared<T>) {
         let mut products = wgmma::begin(sums);
-        products.add(Tile::<T, true>::new(of_x, 0), Tile::<T, true>::new(of_y, 0));
+        products.add(
+            Tile::<T, ALONG_K>::new(of_x, 0),
+            Tile::<T, true>::new(of_y, 0),
+        );
         products.commit().wait();
     }
 
@@ -188,7 +191,7 @@ impl<T: OfLines<Scale = f32> + Byte> Source<T> for BySteps {
     #[inline(always)]
     #[track_caller]
     fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], rows: usize, full: Mbarrier) {
-        FromShared::load(to, map, corner, rows, full);
+        <FromShared as Source<T>>::load(to, map, corner, rows, full);
     }
 
     #[inline(always)]

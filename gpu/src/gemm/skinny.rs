@@ -18,17 +18,15 @@
 
 use cuda_std::{
     F8E4M3, F8E5M2, bf16, block, bulk, f16,
-    mbarrier::Mbarrier,
     prelude::*,
     shared::DynamicShared,
     tensor_map::TensorMap,
     unrolled,
     warp::FULL_MASK,
-    wgmma::{self, Sums, Tile},
+    wgmma::{self, Sums},
 };
 
 use super::{
-    fragments::Half,
     lines::{BySteps, ByThreads, FromShared, Multiplied, Source},
     parts::add_parts,
     policy::{
@@ -39,36 +37,8 @@ use super::{
     wgmma::{Slot, Tiles, WARPGROUP, load},
 };
 
-/// They are read from shared memory, of lines of 16 bits across k.
-#[derive(Debug, Clone, Copy)]
-pub struct AcrossShared;
-
-impl<T: Half + Multiplied> Source<T> for AcrossShared {
-    const BY_THREADS: bool = false;
-    const ACROSS: bool = true;
-
-    #[inline(always)]
-    #[track_caller]
-    fn load(to: Shared<T>, map: TensorMap, corner: [usize; 3], rows: usize, full: Mbarrier) {
-        load::<T, false>(to, map, corner, rows, full);
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn add<S: Sums<Element = T::Scale>>(sums: &mut S, of_x: Shared<T>, _: usize, of_y: Shared<T>) {
-        let mut products = wgmma::begin(sums);
-        products.add(
-            Tile::<T, false>::new(of_x, 0),
-            Tile::<T, true>::new(of_y, 0),
-        );
-        products.commit().wait();
-    }
-
-    #[inline(always)]
-    fn rows(own: usize) -> [usize; 2] {
-        <FromShared as Source<T>>::rows(own)
-    }
-}
+/// The elements of X are read from shared memory, of lines of 16 bits across k.
+pub type AcrossShared = FromShared<false>;
 
 /// Computes `C = alpha * op(A) * op(B) + beta * C`, where op(B) has few columns, or op(A) few rows.
 ///
