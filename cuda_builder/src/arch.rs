@@ -161,7 +161,7 @@ impl NvvmArch {
     }
 
     /// Returns the compute capability times ten, and the letter.
-    fn parts(self) -> (u32, Option<char>) {
+    pub(crate) fn parts(self) -> (u32, Option<char>) {
         let name = &self.sm()["sm_".len()..];
         let digits = name.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         (

@@ -14,6 +14,8 @@ const LAUNCH_BOUNDS: &str = "__launch_bounds__";
 const VISIBLE: &str = "__externally_visible__";
 /// The maximum number of threads of a block, on every architecture.
 const MAX_THREADS_PER_BLOCK: u32 = 1024;
+/// The maximum number of blocks of a cluster on every architecture that has clusters.
+const MAX_BLOCKS_PER_CLUSTER: u64 = 8;
 
 /// The IR with launch bounds moved from statics to attributes and all functions for one architecture, and the items that it
 /// defines for the host.
@@ -45,7 +47,7 @@ pub(crate) fn prepare(ir: &str, arch: NvvmArch) -> Result<Prepared, CudaBuilderE
         } else if let Some(entry) = marked(line, LAUNCH_BOUNDS) {
             let value = launch_bounds_value(line).ok_or_else(|| {
                 CudaBuilderError::Modules(format!(
-                    "launch bounds of `{entry}`: a static of type [u32; 2] required, given `{line}`"
+                    "launch bounds of `{entry}`: a static of type [u32; 5] required, given `{line}`"
                 ))
             })?;
             bounds.insert(entry.to_owned(), value);
@@ -56,7 +58,7 @@ pub(crate) fn prepare(ir: &str, arch: NvvmArch) -> Result<Prepared, CudaBuilderE
     names.sort_unstable();
     statics.sort_unstable();
     visible.sort_unstable();
-    let entries = entry_points(names, bounds)?;
+    let entries = entry_points(names, bounds, arch)?;
 
     let mut text = String::with_capacity(ir.len());
     for line in ir.lines() {
@@ -93,11 +95,12 @@ pub(crate) fn prepare(ir: &str, arch: NvvmArch) -> Result<Prepared, CudaBuilderE
 
 fn entry_points(
     names: Vec<String>,
-    mut bounds: BTreeMap<String, [u32; 2]>,
+    mut bounds: BTreeMap<String, [u32; 5]>,
+    arch: NvvmArch,
 ) -> Result<Vec<EntryPoint>, CudaBuilderError> {
     let mut entries = Vec::with_capacity(names.len());
     for name in names {
-        let [max_threads, min_blocks] = bounds.remove(&name).unwrap_or([0, 0]);
+        let [max_threads, min_blocks, x, y, z] = bounds.remove(&name).unwrap_or([0, 0, 1, 1, 1]);
         if max_threads > MAX_THREADS_PER_BLOCK {
             return Err(CudaBuilderError::Modules(format!(
                 "launch bounds of `{name}`: at most {MAX_THREADS_PER_BLOCK} threads per block \
@@ -110,10 +113,25 @@ fn entry_points(
                  of blocks is given, given 0 threads and {min_blocks} blocks"
             )));
         }
+        let cluster = [x, y, z];
+        let blocks = cluster
+            .iter()
+            .fold(1_u64, |all, size| all.saturating_mul((*size).into()));
+        if !(1..=MAX_BLOCKS_PER_CLUSTER).contains(&blocks) {
+            return Err(CudaBuilderError::Modules(format!(
+                "cluster of `{name}`: 1 to {MAX_BLOCKS_PER_CLUSTER} blocks required, given {cluster:?}"
+            )));
+        }
+        if blocks > 1 && arch.parts().0 < 90 {
+            return Err(CudaBuilderError::Modules(format!(
+                "cluster of `{name}`: an architecture from sm_90 on required, given {arch}"
+            )));
+        }
         entries.push(EntryPoint {
             name,
             max_threads,
             min_blocks,
+            cluster,
         });
     }
     match bounds.keys().next() {
@@ -152,29 +170,23 @@ fn marked<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
         .flatten()
 }
 
-/// Returns the two values of a launch bounds static, in any of the forms that LLVM prints.
-fn launch_bounds_value(line: &str) -> Option<[u32; 2]> {
+/// Returns the values of a launch bounds static, in any of the forms that LLVM prints.
+fn launch_bounds_value(line: &str) -> Option<[u32; 5]> {
     let value = line
         .split_once("constant ")
         .or_else(|| line.split_once("global "))?
         .1;
-    if let Some(text) = value.strip_prefix("[8 x i8] c\"") {
+    let numbers: Vec<u32> = if let Some(text) = value.strip_prefix("[20 x i8] c\"") {
         let bytes = string_bytes(text)?;
-        let (low, high) = bytes.split_at_checked(4)?;
-        return Some([
-            u32::from_le_bytes(low.try_into().ok()?),
-            u32::from_le_bytes(high.try_into().ok()?),
-        ]);
-    }
-    if value.starts_with("[8 x i8] zeroinitializer") || value.starts_with("[2 x i32] zeroinit") {
-        return Some([0, 0]);
-    }
-    let inner = value.strip_prefix("[2 x i32] [")?.split_once(']')?.0;
-    let mut numbers = inner
-        .split(", ")
-        .map(|part| part.strip_prefix("i32 ")?.parse().ok());
-    let both = [numbers.next()??, numbers.next()??];
-    numbers.next().is_none().then_some(both)
+        let words = bytes.as_chunks::<4>().0.iter();
+        words.map(|word| u32::from_le_bytes(*word)).collect()
+    } else {
+        let inner = value.strip_prefix("[5 x i32] [")?.split_once(']')?.0;
+        let numbers = inner.split(", ");
+        let number = |part: &str| part.strip_prefix("i32 ")?.parse().ok();
+        numbers.map(number).collect::<Option<_>>()?
+    };
+    numbers.try_into().ok()
 }
 
 /// Returns the bytes of LLVM's `c"..."` up to the closing quote. `\xx` is a byte in hexadecimal.
@@ -248,10 +260,11 @@ fn without_marks(line: &str) -> Option<String> {
     ))
 }
 
-/// Returns the first line of a kernel's definition with its launch bounds as attributes. `llc` writes them as `.maxntid`
-/// and `.minnctapersm`, and `opt` derives the range of the thread indices.
+/// Returns the first line of a kernel's definition with its launch bounds as attributes. `llc` writes them as `.maxntid`,
+/// `.minnctapersm` and `.reqnctapercluster`, and `opt` derives the range of the thread indices.
 fn with_bounds(line: &str, entry: &EntryPoint) -> String {
-    if entry.max_threads == 0 {
+    let blocks = entry.cluster != [1; 3];
+    if entry.max_threads == 0 && !blocks {
         return line.to_owned();
     }
     let Some(end) = end_of_parameters(line) else {
@@ -263,9 +276,16 @@ fn with_bounds(line: &str, entry: &EntryPoint) -> String {
             at += word.len();
         }
     }
-    let mut attributes = format!(" \"nvvm.maxntid\"=\"{},1,1\"", entry.max_threads);
+    let mut attributes = String::new();
+    if entry.max_threads > 0 {
+        attributes += &format!(" \"nvvm.maxntid\"=\"{},1,1\"", entry.max_threads);
+    }
     if entry.min_blocks > 0 {
         attributes += &format!(" \"nvvm.minctasm\"=\"{}\"", entry.min_blocks);
+    }
+    if blocks {
+        let [x, y, z] = entry.cluster;
+        attributes += &format!(" \"nvvm.cluster_dim\"=\"{x},{y},{z}\"");
     }
     format!("{}{attributes}{}", &line[..at], &line[at..])
 }

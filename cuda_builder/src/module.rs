@@ -80,6 +80,8 @@ pub struct EntryPoint {
     pub max_threads: u32,
     /// The minimum number of resident blocks per multiprocessor; 0 if the kernel does not specify it.
     pub min_blocks: u32,
+    /// The blocks of a cluster along x, y and z; 1 each if the kernel does not specify it.
+    pub cluster: [u32; 3],
 }
 
 /// A PTX module that has been built.
@@ -216,6 +218,7 @@ mod tests {
                 name: (*name).to_owned(),
                 max_threads: 0,
                 min_blocks: 0,
+                cluster: [1; 3],
             })
             .collect()
     }

@@ -37,6 +37,7 @@ fn entry(name: &str, max_threads: u32, min_blocks: u32) -> EntryPoint {
         name: name.to_owned(),
         max_threads,
         min_blocks,
+        cluster: [1; 3],
     }
 }
 

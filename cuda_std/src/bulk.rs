@@ -79,6 +79,35 @@ impl<T: Copy> Shared<T> {
     }
 }
 
+/// Bulk copies into the shared memory of several blocks. See the module [`cluster`](crate::cluster).
+impl<T: Copy> Shared<T> {
+    /// Like [`load_bulk`](Self::load_bulk), for several blocks of the [cluster](crate::cluster): the elements come to the same
+    /// place of each block whose rank is a bit of `ranks`, and their bytes to the mbarrier in the same place of that block,
+    /// whose phase must expect them.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load_bulk_to(
+        self,
+        ranks: u16,
+        i: usize,
+        from: impl Source<T>,
+        j: usize,
+        count: usize,
+        mbarrier: Mbarrier,
+    ) {
+        let (source, len) = from.parts();
+        self.check_current();
+        imp::bulk::check(self.as_ptr(), self.len(), i, count, true);
+        imp::bulk::check(source, len, j, count, false);
+        let word = mbarrier.word();
+        // SAFETY: the elements are within the views, whose callers of `from_raw_parts` vouched for them.
+        unsafe {
+            let to = (self.as_ptr(), i, ranks);
+            imp::bulk::load_to(to, (source, j), count, word, Place::here());
+        }
+    }
+}
+
 /// Bulk copies into global memory. See the module [`bulk`](crate::bulk).
 impl<T: Copy> GlobalMut<T> {
     /// Starts a copy of elements `i..i + count` of `from` to elements `j..j + count`. It belongs to the lane's next group.

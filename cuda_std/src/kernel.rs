@@ -247,6 +247,8 @@ pub struct KernelDescriptor {
     pub max_threads: u32,
     /// The blocks per multiprocessor that the launch bounds ask for. 0 if they do not.
     pub min_blocks: u32,
+    /// The blocks of a cluster along x, y and z, by the kernel's `cluster`. 1 each if it has none.
+    pub cluster: [u32; 3],
     /// The least dynamic shared memory of a launch in bytes, by the kernel's `dynamic_shared`. 0 if it has none.
     pub dynamic_shared: usize,
     /// The names of the parameters, as written.
@@ -262,8 +264,7 @@ impl KernelDescriptor {
     #[doc(hidden)]
     pub const fn new<K: Signature>(
         name: &'static str,
-        max_threads: u32,
-        min_blocks: u32,
+        [max_threads, min_blocks, x, y, z]: [u32; 5],
         dynamic_shared: usize,
         param_names: &'static [&'static str],
     ) -> Self {
@@ -271,11 +272,18 @@ impl KernelDescriptor {
             name,
             max_threads,
             min_blocks,
+            cluster: [x, y, z],
             dynamic_shared,
             param_names,
             params: K::RAW,
             cpu: K::call,
         }
+    }
+
+    /// Returns the number of blocks of a cluster.
+    pub const fn blocks_per_cluster(&self) -> u32 {
+        let [x, y, z] = self.cluster;
+        x.saturating_mul(y).saturating_mul(z)
     }
 
     /// Returns the number of raw parameters of the launch call.
@@ -364,6 +372,20 @@ impl LaunchConfig {
             (linear / x % y) as u32,
             (linear / (x * y)) as u32,
         ]
+    }
+
+    /// Returns the linear number of a block by its rank in a cluster, whose number is `cluster`: x fastest, both. The grid is a
+    /// multiple of the clusters' size.
+    #[doc(hidden)]
+    pub const fn block_of_cluster(&self, size: [u32; 3], cluster: u64, rank: u32) -> u64 {
+        let [x, y, z] = [size[0] as u64, size[1] as u64, size[2] as u64];
+        let [columns, rows] = [self.grid[0] as u64, self.grid[1] as u64];
+        let (across, down) = (columns / x, rows / y);
+        let rank = rank as u64;
+        let column = cluster % across * x + rank % x;
+        let row = cluster / across % down * y + rank / x % y;
+        let layer = cluster / (across * down) * z + rank / (x * y);
+        (layer * rows + row) * columns + column
     }
 
     /// Returns the index in its block of the thread with this linear number, x fastest.

@@ -32,6 +32,8 @@ pub mod block;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod bulk;
 pub mod cfg;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod cluster;
 pub mod constant;
 pub mod convert;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -99,8 +101,9 @@ pub trait __Parameter<const INDEX: usize> {
 /// A kernel's launch bounds. `#[kernel]` implements this trait for the launch marker.
 #[doc(hidden)]
 pub trait __Bounds {
-    /// The maximum number of threads per block and the minimum number of blocks per multiprocessor; 0 means unspecified.
-    const LAUNCH: [u32; 2];
+    /// The maximum number of threads per block and the minimum number of blocks per multiprocessor; 0 means unspecified. Then
+    /// the blocks of a cluster along x, y and z.
+    const LAUNCH: [u32; 5];
     /// The minimum dynamic shared memory in bytes.
     const DYNAMIC_SHARED: usize;
 }

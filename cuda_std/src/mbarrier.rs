@@ -105,6 +105,23 @@ impl Mbarrier {
         imp::mbarrier::arrive(self.word(), Place::here());
     }
 
+    /// [Arrives](Self::arrive) at the mbarrier in the same place of the block with this rank in the [cluster](crate::cluster).
+    /// It releases to lanes there that [`wait_cluster`](Self::wait_cluster).
+    #[inline(always)]
+    #[track_caller]
+    pub fn arrive_at(self, rank: u32) {
+        imp::mbarrier::arrive_at(self.word(), rank, Place::here());
+    }
+
+    /// Like [`arrive_at`](Self::arrive_at), for a lane that is done with reading what copies of the other block will replace: a
+    /// lane that [waits](Self::wait) there may start copies to what this lane has read. Nothing else is released, so this costs
+    /// no fence of the device.
+    #[inline(always)]
+    #[track_caller]
+    pub fn arrive_at_after_reads(self, rank: u32) {
+        imp::mbarrier::arrive_at_after_reads(self.word(), rank, Place::here());
+    }
+
     /// Adds `bytes` to the bytes of copies that the current phase expects, and [arrives](Self::arrive).
     #[inline(always)]
     #[track_caller]
@@ -118,6 +135,13 @@ impl Mbarrier {
     #[track_caller]
     pub fn wait(self, parity: u32) {
         imp::mbarrier::wait(self.word(), parity, Place::here());
+    }
+
+    /// [Waits](Self::wait) and acquires also what lanes of other blocks of the cluster have released there.
+    #[inline(always)]
+    #[track_caller]
+    pub fn wait_cluster(self, parity: u32) {
+        imp::mbarrier::wait_cluster(self.word(), parity, Place::here());
     }
 
     /// Returns whether the phase of this parity is complete. If it is, this acquires as [`wait`](Self::wait) does.

@@ -236,6 +236,31 @@ impl<T: Copy> Shared<T> {
         }
     }
 
+    /// Like [`load_tile`](Self::load_tile), for several blocks of the [cluster](crate::cluster): the tile comes to the same
+    /// place of each block whose rank is a bit of `ranks`, and its bytes to the mbarrier in the same place of that block, whose
+    /// phase must expect them.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load_tile_to<const N: usize>(
+        self,
+        ranks: u16,
+        i: usize,
+        map: TensorMap,
+        corner: [i32; N],
+        count: usize,
+        mbarrier: Mbarrier,
+    ) {
+        const { assert!(N == 2 || N == 3, "a place has two or three coordinates") };
+        self.check_current();
+        imp::tensor_map::check(self.as_ptr(), self.len(), i, count, map.place, true);
+        let word = mbarrier.word();
+        // SAFETY: the tile is within the view, and the kernel promises that the map describes memory that it may read.
+        unsafe {
+            let (to, place) = ((self.as_ptr(), i, ranks), map.place);
+            imp::tensor_map::load_to(to, place, corner, word, Place::here());
+        }
+    }
+
     /// Returns the view from the first element on that lies at a multiple of `bytes`, a power of two, in shared memory. Arrays
     /// start at multiples of 16 bytes only, so declare as many more.
     #[inline(always)]

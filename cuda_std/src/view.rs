@@ -238,6 +238,16 @@ pub struct Shared<T> {
     marker: PhantomData<*mut T>,
 }
 
+/// A view of the shared memory of a block of the [cluster](crate::cluster), by [`Shared::of_block`].
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub struct ClusterShared<T> {
+    ptr: *mut T,
+    len: usize,
+    /// The block, which the CPU executor checks. Empty on the GPU.
+    peer: imp::cluster::Peer,
+    marker: PhantomData<*mut T>,
+}
+
 macro_rules! always_current {
     ($view:ident) => {
         impl<T> $view<T> {
@@ -259,9 +269,33 @@ impl<T> Shared<T> {
     }
 }
 
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+impl<T: Copy> ClusterShared<T> {
+    /// # Safety
+    /// `ptr` must be to `len` elements in the shared memory of the block `peer` of the cluster.
+    #[inline(always)]
+    pub(crate) unsafe fn from_raw_parts(ptr: *mut T, len: usize, peer: imp::cluster::Peer) -> Self {
+        Self {
+            ptr,
+            len,
+            peer,
+            marker: PhantomData,
+        }
+    }
+
+    /// Checks that the block runs.
+    #[inline(always)]
+    #[track_caller]
+    fn check_current(self) {
+        imp::cluster::check_peer(self.peer);
+    }
+}
+
 view_basics!(Global, Global, *const T);
 view_basics!(GlobalMut, Global, *mut T);
 view_basics!(Shared, Shared, *mut T);
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+view_basics!(ClusterShared, Shared, *mut T);
 
 macro_rules! casts {
     ($view:ident $(, $visit:ident)?) => {
@@ -285,6 +319,8 @@ macro_rules! casts {
 casts!(Global);
 casts!(GlobalMut);
 casts!(Shared, visit);
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+casts!(ClusterShared, peer);
 
 macro_rules! hinted_loads {
     ($view:ident) => {
@@ -418,6 +454,8 @@ macro_rules! stores {
 }
 stores!(GlobalMut, Global);
 stores!(Shared, Shared);
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+stores!(ClusterShared, Shared);
 
 impl<T: Copy> GlobalMut<T> {
     /// Creates a view of `len` elements at `ptr`.

@@ -238,8 +238,9 @@ impl Device {
     /// # Errors
     /// [`Error::UnknownKernel`] if the module does not contain the kernel; [`Error::Invalid`] if the kernel's parameters in
     /// the module have other sizes than in this program, if there are more threads than its `launch_bounds` or less shared
-    /// memory than its `dynamic_shared`; [`Error::DeviceMismatch`] if an argument is on another device; [`Error::Launch`]
-    /// if the CPU executor finds a fault; [`Error::Driver`] if the driver refuses the launch.
+    /// memory than its `dynamic_shared`, or if the grid is no multiple of its `cluster`; [`Error::DeviceMismatch`] if an
+    /// argument is on another device; [`Error::Launch`] if the CPU executor finds a fault; [`Error::Driver`] if the driver
+    /// refuses the launch.
     ///
     /// # Safety
     /// The caller must uphold the kernel's own `# Safety` section. The module must be built from the same source as this
@@ -262,6 +263,18 @@ impl Device {
                     kernel.max_threads, kernel.name
                 ),
                 format!("{}", config.threads()),
+            ));
+        }
+        let mut sizes = config.grid.iter().zip(kernel.cluster);
+        if sizes.any(|(blocks, cluster)| !blocks.is_multiple_of(cluster)) {
+            return Err(Error::invalid(
+                InvalidKind::Launch,
+                OPERATION,
+                format!(
+                    "a grid that is a multiple of {:?} blocks, the clusters of `{}`,",
+                    kernel.cluster, kernel.name
+                ),
+                format!("{:?}", config.grid),
             ));
         }
         if (config.shared_bytes as usize) < kernel.dynamic_shared {

@@ -14,7 +14,7 @@ pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
     (NvvmArch::Compute75, &[]),
     (NvvmArch::Compute80, &["gemm", "scan", "select", "sort"]),
     (NvvmArch::Compute90, &["gemm"]),
-    (NvvmArch::Compute90a, &["gemm"]),
+    (NvvmArch::Compute90a, &["gemm", "gemm_ladder"]),
 ];
 
 /// The kernels that are compiled from an architecture on, for its asynchronous copies or its products of fragments, or for one
@@ -29,6 +29,7 @@ const FROM: &[(&str, NvvmArch)] = &[
     ("gemm_best_tensor_small", NvvmArch::Compute90),
     ("gemm_best_tiles", NvvmArch::Compute90a),
     ("gemm_best_wgmma", NvvmArch::Compute90a),
+    ("gemm_cluster", NvvmArch::Compute90a),
     ("scan_best_persistent", NvvmArch::Compute80),
     ("scan_segmented_persistent", NvvmArch::Compute80),
     ("select_best_persistent", NvvmArch::Compute80),
@@ -197,10 +198,13 @@ pub fn modules(arch: NvvmArch) -> Vec<Module> {
         .iter()
         .find(|(it, _)| *it == arch && is_specific(arch));
     if let Some((_, families)) = specific {
-        let own = |family: &&str| {
+        let own = |name: &&str| {
+            let family = family_of(name);
+            let of_ladder = |kernel: &str| ladder_kernels(family).any(|it| it == kernel);
             FROM.iter()
                 .filter(|(kernel, from)| *from == arch && kernel.starts_with(&format!("{family}_")))
-                .fold(Module::new(*family), |module, (kernel, _)| {
+                .filter(|(kernel, _)| of_ladder(kernel) == (family != *name))
+                .fold(Module::new(*name), |module, (kernel, _)| {
                     module.prefix(*kernel)
                 })
         };
@@ -214,7 +218,8 @@ pub fn modules(arch: NvvmArch) -> Vec<Module> {
         if name == family {
             return module.prefix(format!("{family}_"));
         }
-        let mut kernels: Vec<&str> = ladder_kernels(&family).collect();
+        let shipped = |kernel: &&str| has_kernel(arch, kernel);
+        let mut kernels: Vec<&str> = ladder_kernels(&family).filter(shipped).collect();
         kernels.sort_unstable();
         kernels.dedup();
         kernels

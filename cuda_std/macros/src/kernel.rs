@@ -4,13 +4,10 @@
 //! `__kernel_instances!`, which emits one PTX entry (nvptx64) or one `Kernel` implementation (host) per row. The second
 //! step is a macro of its own, so that a user's `macro_rules!` can produce the list of instances.
 
-use std::ops::Range;
-
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    Error, Expr, GenericParam, ItemFn, LitInt, Path, Result, ReturnType, Token, Type,
-    parenthesized,
+    Error, GenericParam, ItemFn, Result, ReturnType, Token,
     parse::{Parse, ParseStream},
     punctuated::Punctuated,
     spanned::Spanned,
@@ -18,165 +15,9 @@ use syn::{
 
 use crate::{
     item::{is_no_mangle, visibility_in_module},
+    options::{Instance, Instances, Options, Tuned},
     parameter::{self, Argument, Kind, Parameter},
 };
-
-/// One row of a list of instances.
-struct Instance {
-    suffix: Ident,
-    arguments: TokenStream,
-}
-
-impl Parse for Instance {
-    fn parse(input: ParseStream) -> Result<Self> {
-        if input.peek(syn::Ident) && input.peek2(Token![:]) && !input.peek2(Token![::]) {
-            let suffix: Ident = input.parse()?;
-            input.parse::<Token![:]>()?;
-            let arguments;
-            parenthesized!(arguments in input);
-            return Ok(Self {
-                suffix,
-                arguments: arguments.parse()?,
-            });
-        }
-        let ty: Type = input.parse()?;
-        let name = ty.to_token_stream().to_string();
-        let suffix = syn::parse_str::<Ident>(&name).map_err(|_| {
-            Error::new(
-                ty.span(),
-                format!("give `{name}` a suffix: `my_suffix: ({name})`"),
-            )
-        })?;
-        Ok(Self {
-            suffix,
-            arguments: ty.to_token_stream(),
-        })
-    }
-}
-
-/// An entry of `tuned(…)`: for which instance there is one for each of some rows of a table of tuning.
-struct Tuned {
-    /// Of the instance that ships.
-    suffix: Ident,
-    key: Ident,
-    rows: Range<usize>,
-}
-
-impl Parse for Tuned {
-    fn parse(input: ParseStream) -> Result<Self> {
-        let suffix: Ident = input.parse()?;
-        let key = match input.parse::<Option<Token![as]>>()? {
-            Some(_) => input.parse()?,
-            None => suffix.clone(),
-        };
-        input.parse::<Token![:]>()?;
-        let first = input.parse::<LitInt>()?.base10_parse()?;
-        let rows = match input.parse::<Option<Token![..]>>()? {
-            Some(_) => first..input.parse::<LitInt>()?.base10_parse()?,
-            None => first..first + 1,
-        };
-        Ok(Self { suffix, key, rows })
-    }
-}
-
-impl ToTokens for Tuned {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        let Self { suffix, key, rows } = self;
-        let [start, end] = [rows.start, rows.end].map(Literal::usize_unsuffixed);
-        tokens.extend(quote!(#suffix as #key: #start..#end));
-    }
-}
-
-enum Instances {
-    Default,
-    List(Vec<Instance>),
-    From(Path),
-}
-
-struct Options {
-    max_threads: Expr,
-    min_blocks: Expr,
-    dynamic_shared: Expr,
-    instances: Instances,
-    tuned: Vec<Tuned>,
-    marker: Option<Ident>,
-}
-
-impl Parse for Options {
-    fn parse(input: ParseStream) -> Result<Self> {
-        let mut options = Self {
-            max_threads: syn::parse_quote!(0),
-            min_blocks: syn::parse_quote!(0),
-            dynamic_shared: syn::parse_quote!(0),
-            instances: Instances::Default,
-            tuned: Vec::new(),
-            marker: None,
-        };
-        while !input.is_empty() {
-            let name: Ident = input.parse()?;
-            match name.to_string().as_str() {
-                "launch_bounds" => {
-                    let content;
-                    parenthesized!(content in input);
-                    let bounds = Punctuated::<Expr, Token![,]>::parse_terminated(&content)?;
-                    let mut bounds = bounds.into_iter();
-                    options.max_threads = bounds.next().ok_or_else(|| {
-                        Error::new(name.span(), "launch_bounds needs a number of threads")
-                    })?;
-                    if let Some(blocks) = bounds.next() {
-                        options.min_blocks = blocks;
-                    }
-                    if let Some(extra) = bounds.next() {
-                        return Err(Error::new(
-                            extra.span(),
-                            "launch_bounds takes at most two numbers",
-                        ));
-                    }
-                }
-                "dynamic_shared" => {
-                    let content;
-                    parenthesized!(content in input);
-                    options.dynamic_shared = content.parse()?;
-                    if !content.is_empty() {
-                        return Err(content.error("dynamic_shared takes one number of bytes"));
-                    }
-                }
-                "instances" if input.peek(Token![=]) => {
-                    input.parse::<Token![=]>()?;
-                    options.instances = Instances::From(input.parse()?);
-                }
-                "instances" => {
-                    let content;
-                    parenthesized!(content in input);
-                    let list = Punctuated::<Instance, Token![,]>::parse_terminated(&content)?;
-                    options.instances = Instances::List(list.into_iter().collect());
-                }
-                "tuned" => {
-                    let content;
-                    parenthesized!(content in input);
-                    let list = Punctuated::<Tuned, Token![,]>::parse_terminated(&content)?;
-                    options.tuned = list.into_iter().collect();
-                }
-                "marker" => {
-                    input.parse::<Token![=]>()?;
-                    options.marker = Some(input.parse()?);
-                }
-                other => {
-                    return Err(Error::new(
-                        name.span(),
-                        format!(
-                            "unknown option `{other}`: expected launch_bounds, dynamic_shared, instances, tuned or marker"
-                        ),
-                    ));
-                }
-            }
-            if !input.is_empty() {
-                input.parse::<Token![,]>()?;
-            }
-        }
-        Ok(options)
-    }
-}
 
 fn camel_case(name: &str) -> String {
     name.split('_')
@@ -314,6 +155,7 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         &options.min_blocks,
         &options.dynamic_shared,
     );
+    let [width, height, depth] = &options.cluster;
     // The marker of a kernel that is tuned is that of the row that ships, where no row is named.
     let row = generics.params.len().wrapping_sub(1);
     let marker_generics =
@@ -374,7 +216,7 @@ pub fn attribute(options: TokenStream, item: TokenStream) -> Result<TokenStream>
         #(#parameter_types)*
 
         impl #impl_generics ::cuda_std::__Bounds for #marker_module::#marker #type_generics #where_clause {
-            const LAUNCH: [u32; 2] = [#max_threads, #min_blocks];
+            const LAUNCH: [u32; 5] = [#max_threads, #min_blocks, #width, #height, #depth];
             const DYNAMIC_SHARED: usize = #dynamic_shared;
         }
 
@@ -574,7 +416,7 @@ impl Spec {
 
                 #[used]
                 #[unsafe(export_name = #bounds_name)]
-                static BOUNDS: [u32; 2] = #bounds::LAUNCH;
+                static BOUNDS: [u32; 5] = #bounds::LAUNCH;
             };
 
             #(#[cfg(not(target_arch = "nvptx64"))] #checks)*
@@ -585,8 +427,7 @@ impl Spec {
                 const DESCRIPTOR: ::cuda_std::kernel::KernelDescriptor =
                     ::cuda_std::kernel::KernelDescriptor::new::<Self>(
                         #entry,
-                        #bounds::LAUNCH[0],
-                        #bounds::LAUNCH[1],
+                        #bounds::LAUNCH,
                         #bounds::DYNAMIC_SHARED,
                         &[#(#names),*],
                     );

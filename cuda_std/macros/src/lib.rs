@@ -4,6 +4,7 @@ mod address_space;
 mod atomics;
 mod item;
 mod kernel;
+mod options;
 mod parameter;
 mod visible;
 
@@ -24,6 +25,9 @@ use proc_macro::TokenStream;
 /// Options, all of them optional:
 /// - `launch_bounds(MAX_THREADS)` or `launch_bounds(MAX_THREADS, MIN_BLOCKS_PER_SM)`: constants of type `u32`, which may
 ///   depend on the function's generic parameters, so that every instance has its own;
+/// - `cluster(X)`, `cluster(X, Y)` or `cluster(X, Y, Z)`: the blocks of a cluster along each axis, constants of type `u32`, at
+///   most 8 blocks in all. The grid must be a multiple of it, and the module be for `sm_90` or later. See
+///   `cuda_std::cluster`;
 /// - `instances(f32, f64)`: the types of a function with one generic parameter;
 /// - `instances(sum_f32: (Sum<f32>, 4), …)`: a suffix and the generic arguments in order;
 /// - `instances = path::to::macro`: a macro that is called as `macro! { callback }` and must expand to `callback! { suffix:

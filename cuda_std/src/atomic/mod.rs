@@ -1,8 +1,9 @@
 //! Atomic operations on global and shared memory.
 //!
 //! A kernel uses them through its views: `counts.atomic_add(bin, 1)` is relaxed. Its scope is the device on a [`GlobalMut`]
-//! and the block on a [`Shared`]. The `_with` forms take an [`Ordering`] and a [`Scope`]. A relaxed operation orders only
-//! accesses to the same element. [`mid`] has the fences. [`mid`] and [`intrinsics`] have Rust-CUDA's functions on pointers.
+//! and on the memory of a block of the cluster (`ClusterShared`), and the block on a [`Shared`]. The `_with` forms take an
+//! [`Ordering`] and a [`Scope`]. A relaxed operation orders only accesses to the same element. [`mid`] has the fences. [`mid`]
+//! and [`intrinsics`] have Rust-CUDA's functions on pointers.
 //!
 //! On the GPU each operation is one instruction of its state space (`red.global`, `atom.shared`, …), with fences around it
 //! where the ordering requires them. The hardware only has integer atomics of 32 and 64 bits, hence the types.
@@ -40,6 +41,8 @@ pub use float::{
     AtomicF32, AtomicF64, BlockAtomicF32, BlockAtomicF64, SystemAtomicF32, SystemAtomicF64,
 };
 
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+use crate::view::ClusterShared;
 use crate::{
     imp::{self, Place},
     view::{GlobalMut, Shared},
@@ -480,3 +483,5 @@ fn relaxed(scope: Scope) -> How {
 
 view_atomics!(GlobalMut, Global, Device);
 view_atomics!(Shared, Shared, Block);
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+view_atomics!(ClusterShared, Generic, Device);

@@ -10,6 +10,7 @@ use core::{
 };
 use std::{collections::VecDeque, rc::Rc};
 
+mod cluster;
 mod mbarriers;
 mod named;
 mod shared;
@@ -17,7 +18,9 @@ mod turns;
 mod warp;
 mod warpgroup;
 
+pub(super) use cluster::Cluster;
 use mbarriers::Mbarriers;
+pub(super) use mbarriers::Releases;
 use named::NamedBarrier;
 pub(super) use turns::{GivesUp, Waiting, WaitsFor, Word};
 pub(super) use warp::Offer;
@@ -69,7 +72,7 @@ struct StaticArray {
     site: *const u8,
     type_name: &'static str,
     bytes: usize,
-    memory: Vec<Line>,
+    memory: Lines,
     /// The source line.
     at: &'static Location<'static>,
     /// The number of times that each lane has visited the declaration, if that is checked.
@@ -77,6 +80,15 @@ struct StaticArray {
 }
 
 impl StaticArray {
+    /// Makes the array for another block.
+    fn like(other: &Self) -> Self {
+        Self {
+            memory: Lines::of_array(other.site, other.bytes),
+            visits: vec![0; other.visits.len()],
+            ..*other
+        }
+    }
+
     fn comes(&mut self, lane: &Lane) {
         if let Some(visits) = self.visits.get_mut(lane.linear as usize) {
             *visits = visits.wrapping_add(1).max(1);
@@ -94,6 +106,11 @@ pub(super) struct BlockState {
     progress: *const Progress,
     /// The block's index among the blocks that the thread has started.
     pub slot: u32,
+    /// The block's cluster, and its rank there.
+    cluster: Rc<Cluster>,
+    pub rank: u32,
+    /// Whether one of its lanes has started.
+    pub runs: Cell<bool>,
     /// The block's number in the grid.
     pub number: Cell<u64>,
     pub block_idx: Cell<[u32; 3]>,
@@ -118,7 +135,7 @@ pub(super) struct BlockState {
     /// Lanes that will be added to `ready`. Kept to reuse its memory.
     released: RefCell<Vec<u32>>,
     statics: RefCell<Vec<StaticArray>>,
-    dynamic: RefCell<Vec<Line>>,
+    dynamic: RefCell<Lines>,
     fault: RefCell<Option<Fault>>,
     /// Whether the block has failed, or its result is no longer needed. Its lanes end where they would wait.
     ending: Cell<bool>,
@@ -144,15 +161,52 @@ pub(super) struct BlockState {
 #[repr(align(64))]
 struct Line(#[expect(dead_code, reason = "kernels reach it by pointers")] [u128; 4]);
 
-fn lines(bytes: usize) -> Vec<Line> {
-    vec![POISON; bytes.div_ceil(size_of::<Line>())]
+/// Units of shared memory that follow each other. In each block of a launch they begin at the same place relative to multiples
+/// of 1024 bytes, which tiles are aligned to: the blocks of a cluster compute the same places.
+struct Lines {
+    all: Vec<Line>,
+    first: usize,
+}
+
+impl Lines {
+    const PLACES: usize = 1024 / size_of::<Line>();
+
+    /// Makes room for some bytes that begin `place` units behind a multiple of 1024.
+    fn new(bytes: usize, place: usize) -> Self {
+        let len = bytes.div_ceil(size_of::<Line>());
+        let all = vec![POISON; len + Self::PLACES - 1];
+        let start = all.as_ptr().addr() / size_of::<Line>();
+        let first = place.wrapping_sub(start) % Self::PLACES;
+        Self { all, first }
+    }
+
+    /// Makes room for a static array, whose place depends on its declaration.
+    fn of_array(site: *const u8, bytes: usize) -> Self {
+        Self::new(bytes, site.addr().wrapping_mul(0x9e37_79b9) >> 20)
+    }
+}
+
+impl core::ops::Deref for Lines {
+    type Target = [Line];
+
+    fn deref(&self) -> &[Line] {
+        &self.all[self.first..self.all.len() - (Self::PLACES - 1 - self.first)]
+    }
+}
+
+impl core::ops::DerefMut for Lines {
+    fn deref_mut(&mut self) -> &mut [Line] {
+        let end = self.all.len() - (Self::PLACES - 1 - self.first);
+        &mut self.all[self.first..end]
+    }
 }
 
 /// Shared memory starts undefined. This pattern makes a kernel fail that relies on zeros.
 const POISON: Line = Line([u128::from_ne_bytes([0xA5; 16]); 4]);
 
 impl BlockState {
-    /// Makes the state for one of the slots of a thread. `waiting` is the state of all its blocks.
+    /// Makes the state for one of the slots of a thread, whose block is the next of a cluster. `waiting` is the state of all
+    /// the thread's blocks.
     ///
     /// # Safety
     /// The launch and its progress must outlive the state.
@@ -160,6 +214,7 @@ impl BlockState {
         launch: &Launch<'_>,
         progress: &Progress,
         slot: u32,
+        cluster: Rc<Cluster>,
         waiting: Rc<Waiting>,
     ) -> Self {
         let Launch {
@@ -176,6 +231,9 @@ impl BlockState {
             constants: core::ptr::slice_from_raw_parts(constants.as_ptr().cast(), constants.len()),
             progress,
             slot,
+            rank: cluster.size(),
+            cluster,
+            runs: Cell::new(false),
             number: Cell::new(0),
             block_idx: Cell::new([0; 3]),
             params: RefCell::new(Vec::new()),
@@ -193,7 +251,7 @@ impl BlockState {
             all_started: Cell::new(false),
             released: RefCell::new(Vec::with_capacity(lanes as usize)),
             statics: RefCell::new(Vec::new()),
-            dynamic: RefCell::new(lines(config.shared_bytes as usize)),
+            dynamic: RefCell::new(Lines::new(config.shared_bytes as usize, 1)),
             fault: RefCell::new(None),
             ending: Cell::new(false),
             waiting,
@@ -241,6 +299,7 @@ impl BlockState {
         self.mbarriers.borrow_mut().clear();
         self.warpgroups.borrow_mut().clear();
         self.ready.borrow_mut().clear();
+        self.runs.set(false);
         self.all_started.set(false);
         self.arrived.set(0);
         self.votes.set(0);
@@ -269,6 +328,7 @@ impl BlockState {
     /// Notes that a lane has returned from the kernel.
     pub fn lane_returned(&self, linear: u32) {
         self.warps.borrow_mut()[linear as usize / 32].live &= !(1 << (linear % 32));
+        self.cluster_returned();
     }
 
     /// Returns the mask of the lanes of this lane's warp that have not returned.
@@ -387,6 +447,9 @@ impl BlockState {
             add(*lane, 1, named::NAME, at);
         }
         for (lane, name, at) in self.mbarriers.borrow().waiting() {
+            add(lane, 1, name, at);
+        }
+        for (lane, name, at) in self.at_cluster_barrier() {
             add(lane, 1, name, at);
         }
         for (lane, at) in self.warpgroups.borrow().iter().flat_map(Warpgroup::waiting) {

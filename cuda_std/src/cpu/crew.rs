@@ -12,7 +12,7 @@ use std::{rc::Rc, sync::atomic::Ordering, time::Duration};
 
 use super::{
     Launch, Order,
-    block::{GivesUp, Waiting},
+    block::{Cluster, GivesUp, Waiting},
     fault::{Fault, FaultKind},
     order,
     progress::Progress,
@@ -21,19 +21,19 @@ use super::{
     stacks::Stacks,
 };
 
-/// The blocks of a launch that a thread takes: pieces of the launch's order that other threads have left.
+/// The clusters of a launch that a thread takes: pieces of the launch's order that other threads have left.
 pub(super) struct Positions<'a> {
-    blocks: u64,
+    clusters: u64,
     pieces: u64,
     next: &'a AtomicU64,
     piece: Range<u64>,
 }
 
 impl<'a> Positions<'a> {
-    pub fn new(blocks: u64, pieces: u64, next: &'a AtomicU64) -> Self {
+    pub fn new(clusters: u64, pieces: u64, next: &'a AtomicU64) -> Self {
         let piece = 0..0;
         Self {
-            blocks,
+            clusters,
             pieces,
             next,
             piece,
@@ -51,7 +51,7 @@ impl Iterator for Positions<'_> {
                 return None;
             }
             let start = |piece: u64| {
-                (u128::from(self.blocks) * u128::from(piece) / u128::from(self.pieces)) as u64
+                (u128::from(self.clusters) * u128::from(piece) / u128::from(self.pieces)) as u64
             };
             self.piece = start(piece)..start(piece + 1);
         }
@@ -76,9 +76,12 @@ pub(super) struct Crew<'a> {
     stacks: &'a Stacks,
     progress: &'a Progress,
     waiting: Rc<Waiting>,
-    /// The remaining blocks, the next one first.
+    /// The remaining clusters, the next one first.
     positions: std::iter::Peekable<Positions<'a>>,
+    /// The places of the clusters that the thread has started, one after the other.
     slots: Vec<Slot<'a>>,
+    /// The number of blocks of a cluster, and the most clusters that the thread has started.
+    per_cluster: usize,
     most: usize,
     followed: bool,
     /// The number of times that the order's seed has chosen a block.
@@ -102,8 +105,10 @@ impl<'a> Crew<'a> {
         let blocks = launch.config.blocks();
         let switches = stacks.workers == 1 && blocks > 1;
         let switches = switches && matches!(launch.options.order, Order::Seeded(_));
-        let most = stacks.blocks_of_a_thread(blocks);
-        let waiting = Waiting::new(most * launch.config.threads() as usize, switches);
+        let per_cluster = launch.kernel.blocks_per_cluster() as usize;
+        let most = stacks.clusters_of_a_thread(blocks / per_cluster as u64);
+        let lanes = most * per_cluster * launch.config.threads() as usize;
+        let waiting = Waiting::new(lanes, switches);
         Some(Self {
             launch,
             stacks,
@@ -111,6 +116,7 @@ impl<'a> Crew<'a> {
             waiting: Rc::new(waiting),
             positions,
             slots: Vec::new(),
+            per_cluster,
             most,
             followed,
             drawn: 0,
@@ -124,7 +130,7 @@ impl<'a> Crew<'a> {
     /// As for [`launch`](super::launch).
     pub unsafe fn run(mut self, mut fails: impl FnMut(u64, Fault) -> bool) {
         // SAFETY: by the contract.
-        let mut next = unsafe { self.start_block() };
+        let mut next = unsafe { self.start_cluster() };
         while let Some(current) = next {
             shadow::with(|tracker| tracker.switch_to(current));
             let slot = &mut self.slots[current];
@@ -153,7 +159,7 @@ impl<'a> Crew<'a> {
             next = match unsafe { self.choose(current, by_seed) } {
                 // Blocks that are no longer needed have made room.
                 // SAFETY: by the contract.
-                Ok(None) => unsafe { self.start_block() },
+                Ok(None) => unsafe { self.start_cluster() },
                 Ok(next) => next,
                 Err((block, fault)) => {
                     fails(block, fault);
@@ -184,7 +190,7 @@ impl<'a> Crew<'a> {
             (Order::Seeded(seed), count) => {
                 // A block that could start is as good as one that has started. The current block, which is the last, is
                 // not.
-                let more = started.len() < self.most && self.waiting.switches_at_atomics;
+                let more = self.has_room() && self.waiting.switches_at_atomics;
                 let more = more && self.positions.peek().is_some();
                 let all = count + usize::from(more);
                 let others = all - usize::from(by_seed && all > 1);
@@ -197,9 +203,9 @@ impl<'a> Crew<'a> {
             }
             _ => false,
         };
-        if starts && started.len() < self.most {
+        if starts && self.has_room() {
             // SAFETY: by the contract.
-            let slot = unsafe { self.start_block() };
+            let slot = unsafe { self.start_cluster() };
             if slot.is_some() {
                 return Ok(slot);
             }
@@ -256,56 +262,80 @@ impl<'a> Crew<'a> {
         (slot.block.unwrap_or_default(), fault)
     }
 
-    /// Starts the next block that is needed, if there is one and room for it.
+    /// Returns the clusters that have ended, by their numbers among those of the thread.
+    fn ended(&self) -> impl Iterator<Item = usize> {
+        let clusters = self.slots.chunks(self.per_cluster).enumerate();
+        let ended = |slots: &[Slot<'_>]| slots.iter().all(|slot| slot.block.is_none());
+        clusters.filter_map(move |(cluster, slots)| ended(slots).then_some(cluster))
+    }
+
+    /// Returns whether the thread may start another cluster.
+    fn has_room(&self) -> bool {
+        self.slots.len() / self.per_cluster - self.ended().count() < self.most
+    }
+
+    /// Starts the next cluster that is needed, if there is one and room for it. Returns the block that runs first.
     ///
     /// # Safety
     /// As for [`launch`](super::launch).
-    unsafe fn start_block(&mut self) -> Option<usize> {
-        let order = &self.launch.order;
+    unsafe fn start_cluster(&mut self) -> Option<usize> {
+        let (order, count) = (&self.launch.order, self.per_cluster);
+        let block = |cluster: u64, rank: usize| order.block(cluster * count as u64 + rank as u64);
         // The lowest block that failed counts: later blocks need not run, earlier ones must.
         let failed = self.progress.failed();
-        let needed = |block| failed.is_none_or(|lowest| block <= lowest);
-        while self
-            .positions
-            .next_if(|next| !needed(order.block(*next)))
-            .is_some()
-        {}
+        let needed = |cluster| failed.is_none_or(|lowest| block(cluster, 0) <= lowest);
+        while self.positions.next_if(|next| !needed(*next)).is_some() {}
         self.positions.peek()?;
-        let free = self.slots.iter().position(|slot| slot.block.is_none());
-        let slot = match free {
-            Some(slot) => slot,
+        let free = self.ended().next();
+        let first = match free {
+            Some(cluster) => cluster * count,
             None => {
-                let slot = self.slots.len();
-                if slot > 0 && !self.stacks.make_room(self.most, self.followed) {
-                    self.most = slot;
+                let first = self.slots.len();
+                if first > 0 && !self.stacks.make_room(self.most, self.followed) {
+                    self.most = first / count;
                     return None;
                 }
-                // SAFETY: the crew does not outlive the launch, by the contract.
-                let runner = unsafe {
-                    BlockRunner::new(
-                        self.launch,
-                        self.stacks,
-                        self.progress,
-                        slot as u32,
-                        Rc::clone(&self.waiting),
-                    )
-                };
-                self.slots.push(Slot {
-                    runner,
-                    block: None,
-                    waits_since: None,
-                    rests: false,
-                });
-                slot
+                let cluster = Rc::new(Cluster::default());
+                for slot in first..first + count {
+                    // SAFETY: the crew does not outlive the launch, by the contract.
+                    let runner = unsafe {
+                        BlockRunner::new(
+                            self.launch,
+                            self.stacks,
+                            self.progress,
+                            slot as u32,
+                            Rc::clone(&cluster),
+                            Rc::clone(&self.waiting),
+                        )
+                    };
+                    self.slots.push(Slot {
+                        runner,
+                        block: None,
+                        waits_since: None,
+                        rests: false,
+                    });
+                }
+                first
             }
         };
-        let block = order.block(self.positions.next()?);
-        shadow::with(|tracker| tracker.switch_to(slot));
-        let place = &mut self.slots[slot];
-        (place.block, place.waits_since) = (Some(block), None);
-        // SAFETY: by the contract.
-        unsafe { place.runner.prepare(block, self.launch.params) };
-        Some(slot)
+        let cluster = self.positions.next()?;
+        let lanes = count as u32 * self.launch.config.threads() as u32;
+        self.slots[first].runner.state.cluster().start(lanes);
+        for (rank, place) in self.slots[first..first + count].iter_mut().enumerate() {
+            shadow::with(|tracker| tracker.switch_to(first + rank));
+            let block = block(cluster, rank);
+            (place.block, place.waits_since) = (Some(block), None);
+            // SAFETY: by the contract.
+            unsafe { place.runner.prepare(block, self.launch.params) };
+        }
+        let rank = match self.launch.options.order {
+            Order::Forward => 0,
+            Order::Backward => count - 1,
+            Order::Seeded(seed) => {
+                (order::draw(seed, [0; 3], u32::MAX - 1, cluster as u32) % count as u64) as usize
+            }
+        };
+        Some(first + rank)
     }
 
     /// Adds the other blocks to a fault of lanes that wait for something that no lane does.

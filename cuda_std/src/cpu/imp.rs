@@ -12,6 +12,7 @@ use crate::{
 pub mod async_copy;
 pub mod atomic;
 pub mod bulk;
+pub mod cluster;
 pub mod float;
 pub mod heap;
 pub mod mbarrier;

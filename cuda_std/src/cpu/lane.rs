@@ -31,6 +31,8 @@ pub(super) struct Lane {
     pub gave_way: Cell<Option<(&'static str, &'static Location<'static>)>>,
     /// The address of the lane's last read-modify-write that changed nothing.
     pub looked_at: Cell<usize>,
+    /// The phase of the cluster's barrier at which the lane has arrived, until it waits.
+    pub arrived: Cell<Option<u32>>,
     /// The number of times that the lane was told to end.
     pub ends: Cell<u32>,
     /// The lane that launched this one's kernel, if a lane did.

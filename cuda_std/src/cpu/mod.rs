@@ -52,6 +52,8 @@ pub use stacks::{DEFAULT_STACK_BYTES, STACK_BYTES};
 pub const MAX_THREADS_PER_BLOCK: u64 = 1024;
 /// The most shared memory (static and dynamic) that a block can have, in bytes: that of the largest CUDA devices, 227 KiB.
 pub const MAX_SHARED_BYTES: usize = 227 * 1024;
+/// The most blocks of a cluster, on every CUDA device that has clusters.
+pub const MAX_BLOCKS_PER_CLUSTER: u32 = 8;
 /// The most blocks along x, y and z.
 pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 65535, 65535];
 /// The most threads of a block along x, y and z.
@@ -151,7 +153,7 @@ pub unsafe fn launch_with_constants(
         params,
         constants,
         options,
-        order: BlockOrder::new(options.order, config.blocks()),
+        order: BlockOrder::new(options.order, config, kernel.cluster),
         depth: lane::depth(),
     };
     if !options.checks.contains(Checks::INIT) && !memory::is_empty() {
@@ -188,16 +190,18 @@ impl Launch<'_> {
     /// As for [`launch`].
     unsafe fn run(&self) -> Result<(), LaunchError> {
         let blocks = self.config.blocks();
+        let per_cluster = u64::from(self.kernel.blocks_per_cluster());
+        let clusters = blocks / per_cluster;
         let followed = self.options.checks.follow_accesses();
         // A lane's launch stays on the lane's thread, because the other threads may all be waiting for it. A launch with a
         // mutation has one thread too, because its atomic operations may not be atomic.
-        let workers = match followed || mutate::is_on() || self.depth > 0 || blocks == 1 {
+        let workers = match followed || mutate::is_on() || self.depth > 0 || clusters == 1 {
             true => 1,
             false => pool::threads() as u64,
         };
         let stacks = Stacks::take(
-            self.config.threads() as usize,
-            workers.min(blocks) as usize,
+            (self.config.threads() * per_cluster) as usize,
+            workers.min(clusters) as usize,
             self.options.stack_bytes,
             self.depth,
         );
@@ -208,21 +212,22 @@ impl Launch<'_> {
                 // SAFETY: by the contract.
                 let views = unsafe { runner::views(self.kernel, self.params) };
                 let views: Vec<usize> = views.into_iter().map(|(_, address)| address).collect();
-                Followed::Yes(Following::start(self.options.checks, blocks, &views))
+                let (checks, per_cluster) = (self.options.checks, per_cluster as u32);
+                Followed::Yes(Following::start(checks, blocks, per_cluster, &views))
             }
             false => Followed::No(shadow::Pause::start()),
         };
         let failure: Mutex<Option<(u64, Fault)>> = Mutex::new(None);
-        // Each worker takes a few runs of adjacent blocks, so that a runner's arrays are reused.
+        // Each worker takes a few runs of adjacent clusters, so that a runner's arrays are reused.
         let workers = stacks.workers as u64;
         let pieces = if workers == 1 {
             1
         } else {
-            blocks.min(workers * 8)
+            clusters.min(workers * 8)
         };
         let next = AtomicU64::new(0);
         let work = || {
-            let positions = Positions::new(blocks, pieces, &next);
+            let positions = Positions::new(clusters, pieces, &next);
             let Some(crew) = Crew::new(self, &stacks, &progress, positions, followed) else {
                 return progress.worker_has_nothing();
             };
@@ -271,12 +276,25 @@ fn check_shape(
                 MAX_GRID[axis], config.grid[axis]
             ));
         }
+        let size = kernel.cluster[axis];
+        if size == 0 || !config.grid[axis].is_multiple_of(size) {
+            return invalid(format!(
+                "the grid along {name} must be a multiple of {size}, the blocks of a cluster, given {}",
+                config.grid[axis]
+            ));
+        }
         if config.block[axis] == 0 || config.block[axis] > MAX_BLOCK[axis] {
             return invalid(format!(
                 "the block along {name} must be 1 to {}, given {}",
                 MAX_BLOCK[axis], config.block[axis]
             ));
         }
+    }
+    if kernel.blocks_per_cluster() > MAX_BLOCKS_PER_CLUSTER {
+        return invalid(format!(
+            "a cluster may have {MAX_BLOCKS_PER_CLUSTER} blocks at most, given {:?}",
+            kernel.cluster
+        ));
     }
     let most = match kernel.max_threads {
         0 => MAX_THREADS_PER_BLOCK,

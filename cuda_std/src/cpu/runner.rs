@@ -16,7 +16,7 @@ use corosensei::{Coroutine, CoroutineResult, stack::Stack};
 
 use super::{
     Launch,
-    block::{BlockState, GivesUp, Waiting},
+    block::{BlockState, Cluster, GivesUp, Waiting},
     checks::Checks,
     copies::{Copies, Stores},
     fault::{Fault, FaultKind, LaneSet},
@@ -67,7 +67,7 @@ pub(super) struct BlockRunner<'a> {
 }
 
 impl<'a> BlockRunner<'a> {
-    /// Makes a runner for one of the slots of a thread.
+    /// Makes a runner for one of the slots of a thread, whose block is the next of a cluster.
     ///
     /// # Safety
     /// The runner must not outlive the launch.
@@ -76,6 +76,7 @@ impl<'a> BlockRunner<'a> {
         pool: &'a Stacks,
         progress: &'a Progress,
         slot: u32,
+        cluster: Rc<Cluster>,
         waiting: Rc<Waiting>,
     ) -> Self {
         #[cfg(unix)]
@@ -83,8 +84,11 @@ impl<'a> BlockRunner<'a> {
         let config = launch.config;
         let count = config.threads() as u32;
         // SAFETY: by the contract; the progress outlives the runner and its state.
-        let state = unsafe { BlockState::new(launch, progress, slot, waiting) };
+        let state =
+            unsafe { BlockState::new(launch, progress, slot, Rc::clone(&cluster), waiting) };
         let state = Box::new(state);
+        // SAFETY: the state is in a box that lives as long as the runner, and the cluster is that of the thread's runners.
+        unsafe { cluster.add(&raw const *state) };
         let lanes: Vec<Lane> = (0..count)
             .map(|linear| Lane {
                 thread_idx: config.lane_at(linear),
@@ -96,6 +100,7 @@ impl<'a> BlockRunner<'a> {
                 stores: RefCell::new(Stores::default()),
                 gave_way: Cell::new(None),
                 looked_at: Cell::new(0),
+                arrived: Cell::new(None),
                 ends: Cell::new(0),
                 outer: lane::current(),
                 block: &raw const *state,
@@ -157,6 +162,7 @@ impl<'a> BlockRunner<'a> {
     unsafe fn run_lanes(&mut self, params: &[*const c_void]) -> Result<Stage, Option<Fault>> {
         self.state.comes_back();
         self.state.wake();
+        self.state.runs.set(true);
         while let Some(linear) = self.start_order.get(self.started).copied() {
             self.started += 1;
             if self.started == self.start_order.len() {
@@ -181,6 +187,7 @@ impl<'a> BlockRunner<'a> {
                 match (self.state.wake(), self.state.has_parked()) {
                     (true, _) => continue,
                     (false, true) => return Ok(Stage::Waits),
+                    (false, false) if self.state.has_peers() => return Ok(Stage::Waits),
                     (false, false) => return Err(Some(self.stuck())),
                 }
             };
@@ -217,6 +224,7 @@ impl<'a> BlockRunner<'a> {
         let lane = &self.lanes[linear as usize];
         lane.stack.set((stack.limit().get(), stack.base().get()));
         lane.gave_way.set(None);
+        lane.arrived.set(None);
         lane.ends.set(0);
         let lane: *const Lane = lane;
         let params: *const [*const c_void] = params;

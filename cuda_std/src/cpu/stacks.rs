@@ -193,7 +193,7 @@ pub(super) struct Stacks {
     /// The number of the launch's blocks that run at once.
     pub workers: usize,
     bytes: usize,
-    /// The number of lanes per block.
+    /// The number of lanes per cluster of blocks.
     threads: usize,
     source: Source,
     free: Mutex<Free>,
@@ -208,7 +208,7 @@ struct Free {
 }
 
 impl Stacks {
-    /// Takes what up to `workers` blocks of `threads` lanes need, but at least one block's stacks; waits until they are
+    /// Takes what up to `workers` clusters of `threads` lanes need, but at least one cluster's stacks; waits until they are
     /// available. `depth` is the number of launches that this one is nested in, each launched by a lane.
     ///
     /// # Errors
@@ -255,17 +255,17 @@ impl Stacks {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how many blocks each thread may have started, for a launch of `blocks` blocks.
-    pub fn blocks_of_a_thread(&self, blocks: u64) -> usize {
+    /// Returns how many clusters each thread may have started, for a launch of `clusters` clusters.
+    pub fn clusters_of_a_thread(&self, clusters: u64) -> usize {
         let most = match self.source {
             Source::Ordinary | Source::Resident => (RESIDENT / self.threads).max(2),
             Source::Nested(_) => BLOCK / self.threads,
         };
         most.clamp(1, RESIDENT_BLOCKS)
-            .min(usize::try_from(blocks).unwrap_or(usize::MAX))
+            .min(usize::try_from(clusters).unwrap_or(usize::MAX))
     }
 
-    /// Makes room for another block of a thread, which has at most `most`. If the launch must be the same each time
+    /// Makes room for another cluster of a thread, which has at most `most`. If the launch must be the same each time
     /// (`waits`), this makes room for all of them and may wait for it. Otherwise there may be no room.
     pub fn make_room(&self, most: usize, waits: bool) -> bool {
         if matches!(self.source, Source::Nested(_)) {

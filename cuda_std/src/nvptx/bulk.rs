@@ -42,6 +42,31 @@ pub unsafe fn load<T>(
 }
 
 /// # Safety
+/// As for [`load`], in each block of the ranks.
+#[inline(always)]
+pub unsafe fn load_to<T>(
+    (to, i, ranks): (*mut T, usize, u16),
+    (from, j): (*const T, usize),
+    count: usize,
+    mbarrier: *mut u64,
+    _: Place,
+) {
+    // SAFETY: the caller upholds the contract.
+    unsafe {
+        asm!(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \
+             [{0}], [{1}], {2}, [{3}], {4};",
+            in(reg32) shared(to, i),
+            in(reg64) from.wrapping_add(j),
+            in(reg32) (count * size_of::<T>()) as u32,
+            in(reg32) address(mbarrier),
+            in(reg16) ranks,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// # Safety
 /// `to + j` must be to `count` elements of global memory, and `from + i` to as many of shared memory. Addresses and size are
 /// multiples of 16 bytes.
 #[inline(always)]

@@ -65,6 +65,36 @@ pub fn arrive_expect_tx(word: *mut u64, bytes: u32, _: Place) {
     }
 }
 
+/// Arrives at the mbarrier in the same place of another block of the cluster.
+#[inline(always)]
+pub fn arrive_at(word: *mut u64, rank: u32, _: Place) {
+    // SAFETY: as for `arrive`.
+    unsafe {
+        asm!(
+            "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {0}, {1}; \
+             mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }}",
+            in(reg32) address(word),
+            in(reg32) rank,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// The same without a fence of the cluster, which waits for all of the lane's writes: what was read needs none.
+#[inline(always)]
+pub fn arrive_at_after_reads(word: *mut u64, rank: u32, _: Place) {
+    // SAFETY: as for `arrive`.
+    unsafe {
+        asm!(
+            "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {0}, {1}; \
+             mbarrier.arrive.shared::cluster.b64 _, [remote]; }}",
+            in(reg32) address(word),
+            in(reg32) rank,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 /// The loop is within the instruction text, so that the optimizer sees one step. `try_wait` itself suspends the lane for a time
 /// that the hardware chooses.
 #[allow(
@@ -78,6 +108,23 @@ pub fn wait(word: *mut u64, parity: u32, _: Place) {
         asm!(
             "{{ .reg .pred done; \
              again: mbarrier.try_wait.parity.shared::cta.b64 done, [{0}], {1}; \
+             @!done bra again; }}",
+            in(reg32) address(word),
+            in(reg32) parity,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Like [`wait`], for what was released in other blocks too.
+#[allow(named_asm_labels, reason = "as for `wait`")]
+#[inline(always)]
+pub fn wait_cluster(word: *mut u64, parity: u32, _: Place) {
+    // SAFETY: as for `wait`.
+    unsafe {
+        asm!(
+            "{{ .reg .pred done; \
+             again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [{0}], {1}; \
              @!done bra again; }}",
             in(reg32) address(word),
             in(reg32) parity,

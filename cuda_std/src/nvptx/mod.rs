@@ -14,6 +14,8 @@ pub mod async_copy;
 pub mod atomic;
 #[cfg(target_feature = "sm_90")]
 pub mod bulk;
+#[cfg(target_feature = "sm_90")]
+pub mod cluster;
 pub mod float;
 pub mod heap;
 #[cfg(target_feature = "sm_90")]

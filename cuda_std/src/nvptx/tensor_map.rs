@@ -64,6 +64,47 @@ pub unsafe fn load<T, const N: usize>(
 }
 
 /// # Safety
+/// As for [`load`], in each block of the ranks.
+#[inline(always)]
+pub unsafe fn load_to<T, const N: usize>(
+    (to, i, ranks): (*mut T, usize, u16),
+    map: *const EncodedTensorMap,
+    corner: [i32; N],
+    mbarrier: *mut u64,
+    _: Place,
+) {
+    // SAFETY: the caller upholds the contract.
+    unsafe {
+        if N == 3 {
+            asm!(
+                "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster \
+                 [{0}], [{1}, {{{2}, {3}, {4}}}], [{5}], {6};",
+                in(reg32) shared(to, i),
+                in(reg64) map,
+                in(reg32) corner[0],
+                in(reg32) corner[1],
+                in(reg32) corner[N - 1],
+                in(reg32) mbarrier::address(mbarrier),
+                in(reg16) ranks,
+                options(nostack, preserves_flags),
+            );
+        } else {
+            asm!(
+                "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster \
+                 [{0}], [{1}, {{{2}, {3}}}], [{4}], {5};",
+                in(reg32) shared(to, i),
+                in(reg64) map,
+                in(reg32) corner[0],
+                in(reg32) corner[1],
+                in(reg32) mbarrier::address(mbarrier),
+                in(reg16) ranks,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+}
+
+/// # Safety
 /// `from + i` must be to a tile in shared memory, and `map` to the map of a matrix in global memory.
 #[inline(always)]
 pub unsafe fn store<T, const N: usize>(

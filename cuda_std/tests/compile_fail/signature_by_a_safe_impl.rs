@@ -15,7 +15,7 @@ impl Signature for Forged {
 
 impl Kernel for Forged {
     const DESCRIPTOR: KernelDescriptor =
-        KernelDescriptor::new::<Self>("scale", 0, 0, 0, &["input"]);
+        KernelDescriptor::new::<Self>("scale", [0, 0, 1, 1, 1], 0, &["input"]);
 }
 
 fn main() {}

@@ -361,7 +361,7 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
         },
         false => *problem,
     };
-    let mut tiles = Tiles::of(of_d, part, [WGMMA_HEIGHT, width], depth);
+    let mut tiles = Tiles::<1>::of(of_d, part, [WGMMA_HEIGHT, width], depth);
     let mut slot = Slot::first(barriers, slots);
     let thread = thread::thread_idx_x();
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `naive` | one thread per element of C |
 //! | `tiled` | square tiles of A and B through shared memory |
+//! | `cluster` | `f16` and `bf16` on tensor cores of 9.0, where two blocks share tiles of B |
 //! | `best` | register blocks, the next tile on its way; small tiles where large ones would be few; other types than `f32` on tensor cores |
 //!
 //! op(A) is `m` x `k`, op(B) is `k` x `n`, C is `m` x `n`. All are row-major, each with its own leading dimension. The work is
@@ -112,6 +113,12 @@ declare_family! {
             kernels: ["gemm_tiled"],
             cut: policy::TILED,
         },
+        Cluster {
+            name: "cluster",
+            idea: "tensor cores; two blocks of a cluster share tiles of B: each brings half of one to both",
+            kernels: ["gemm_cluster"],
+            cut: policy::CLUSTER,
+        },
     ],
     best: {
         idea: "8 x 8 elements of C per thread in registers, 16-byte loads, two tiles in turn",
@@ -189,6 +196,18 @@ mod launch {
         /// Adds the sums of parts.
         pub parts: Parts<T::Result>,
     }
+
+    /// The kernels of `cluster`.
+    #[cfg(feature = "ladder")]
+    pub type Clusters<T> = [[Entry<(
+        EncodedTensorMap,
+        EncodedTensorMap,
+        GlobalMut<<T as Element>::Result>,
+        Global<<T as Element>::Result>,
+        Problem,
+        <T as Element>::Scale,
+        <T as Element>::Scale,
+    )>; 2]; 2];
 
     /// The kernel that writes the planes of A and B.
     pub type Split<T> = Entry<(
@@ -311,13 +330,16 @@ mod launch {
         const TENSOR: Option<[Products<Self>; 2]>;
         /// The kernels of `best` for warpgroups, if there are any.
         const WGMMA: Option<Wgmma<Self>>;
+        /// The kernels of `cluster`, if there are any.
+        #[cfg(feature = "ladder")]
+        const CLUSTERS: Option<Clusters<Self>>;
         /// The kernels of `best` for planes of `bf16`, if there are any.
         const PLANES: Option<Planes<Self>>;
         /// The kernels of `best` for operands with lines along k, if there are any.
         const LINES: Option<Lines<Self>>;
         /// The kernels of `best` for a few vectors, if there are any.
         const SKINNY: Option<Skinny<Self>>;
-        /// Returns the kernels of a variant.
+        /// Returns the kernels of a variant, but those of `cluster`, whose parameters are others.
         fn kernels(variant: Variant) -> Products<Self>;
     }
 
@@ -342,6 +364,8 @@ mod launch {
                 const ONLY_SMALL: bool = $only_small;
                 const TENSOR: Option<[Products<Self>; 2]> = $tensor;
                 const WGMMA: Option<Wgmma<Self>> = $wgmma;
+                #[cfg(feature = "ladder")]
+                const CLUSTERS: Option<Clusters<Self>> = clusters!($ty);
                 const PLANES: Option<Planes<Self>> = $planes;
                 const LINES: Option<Lines<Self>> = $lines;
                 const SKINNY: Option<Skinny<Self>> = $skinny;
@@ -351,12 +375,18 @@ mod launch {
                         #[cfg(feature = "ladder")]
                         Variant::Naive => [[Entry::of::<GemmNaive<$ty>>(); 2]; 2],
                         #[cfg(feature = "ladder")]
-                        Variant::Tiled => [[Entry::of::<GemmTiled<$ty>>(); 2]; 2],
+                        Variant::Tiled | Variant::Cluster => [[Entry::of::<GemmTiled<$ty>>(); 2]; 2],
                         Variant::Best => kernels!(of $best $(for $($first),+)?),
                     }
                 }
             }
         )* };
+    }
+    #[cfg(feature = "ladder")]
+    macro_rules! clusters {
+        (f16) => { Some(kernels!(of GemmCluster for f16)) };
+        (bf16) => { Some(kernels!(of GemmCluster for bf16)) };
+        ($ty:ident) => { None };
     }
     macro_rules! wgmma {
         ($ty:ident) => {

@@ -279,7 +279,7 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
     Slot::init(barriers, slots, CONSUMERS);
 
     let problem = &problem;
-    let mut tiles = Tiles::of(problem, problem.k, [WGMMA_HEIGHT, width], DEPTH);
+    let mut tiles = Tiles::<1>::of(problem, problem.k, [WGMMA_HEIGHT, width], DEPTH);
     let mut slot = Slot::first(barriers, slots);
     let thread = thread::thread_idx_x();
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.

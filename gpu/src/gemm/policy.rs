@@ -476,6 +476,14 @@ pub const TILED: Cut = Cut {
     block: [RUNG_TILE as u32, RUNG_TILE as u32],
 };
 
+/// The blocks of a cluster of `cluster`.
+pub const CLUSTER_BLOCKS: u32 = 2;
+/// The division of `cluster`, among the blocks of a cluster.
+pub const CLUSTER: Cut = Cut {
+    tile: [CLUSTER_BLOCKS as usize * WGMMA_HEIGHT, WGMMA_WIDTH[LARGE]],
+    block: [WGMMA_BLOCK, 1],
+};
+
 /// Returns how `best` divides C, into [`LARGE`] or [`SMALL`] tiles.
 pub const fn best_cut(size: usize) -> Cut {
     Cut {

@@ -138,7 +138,7 @@ pub unsafe fn gemm_best_skinny<T: Multiplied, X: Source<T>, const SUMS: usize>(
         },
         false => *problem,
     };
-    let mut tiles = Tiles::of(of_d, part, [height, width], depth);
+    let mut tiles = Tiles::<1>::of(of_d, part, [height, width], depth);
     let mut slot = Slot::first(barriers, slots);
     let own = thread::thread_idx_x() as usize;
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.

@@ -146,7 +146,7 @@ pub unsafe fn gemm_best_wgmma<
     Slot::init(barriers, slots, CONSUMERS);
 
     let problem = &problem;
-    let mut tiles = Tiles::of(problem, part, [WGMMA_HEIGHT, width], DEPTH);
+    let mut tiles = Tiles::<1>::of(problem, part, [WGMMA_HEIGHT, width], DEPTH);
     let mut slot = Slot::first(barriers, slots);
     let thread = thread::thread_idx_x();
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
@@ -301,9 +301,9 @@ impl Slot {
     }
 }
 
-/// The tiles of a block, one after another: those of C for the first part of k, then for the next, then those of the next
-/// product.
-pub(super) struct Tiles<'a> {
+/// The tiles of a cluster of blocks, one after another: those of C for the first part of k, then for the next, then those of
+/// the next product.
+pub(super) struct Tiles<'a, const BLOCKS: u32 = 1> {
     problem: &'a Problem,
     part: usize,
     height: usize,
@@ -341,7 +341,7 @@ impl OfPart {
     }
 }
 
-impl<'a> Tiles<'a> {
+impl<'a, const BLOCKS: u32> Tiles<'a, BLOCKS> {
     #[inline(always)]
     pub fn of(problem: &'a Problem, part: usize, tile: [usize; 2], depth: usize) -> Self {
         let [height, width] = tile;
@@ -359,7 +359,7 @@ impl<'a> Tiles<'a> {
             depth,
             of_c,
             parts,
-            next: thread::block_idx_x(),
+            next: thread::block_idx_x() / BLOCKS,
             end: of_c * parts * problem.count as u32,
         }
     }
@@ -372,7 +372,7 @@ impl<'a> Tiles<'a> {
         let (number, tile) = divided(self.next, self.of_c);
         let (product, part) = divided(number, self.parts);
         let (product, part) = (product as usize, part as usize);
-        self.next += thread::grid_dim_x();
+        self.next += thread::grid_dim_x() / BLOCKS;
         let (top, left) = tile_at(self.problem, tile, WGMMA_GROUP, self.height, self.width);
         let k = part * self.part;
         let steps = self.part.min(self.problem.k - k).div_ceil(self.depth) as u32;
@@ -499,7 +499,7 @@ impl<T: Half + Factor> Staging<T> {
 
     /// Returns the line and the column of this thread's first chunk. The others are 16 lines apart.
     #[inline(always)]
-    fn chunk(&self) -> (usize, usize) {
+    pub fn chunk(&self) -> (usize, usize) {
         (self.own / 8, self.own % 8 * CHUNK)
     }
 
@@ -539,7 +539,7 @@ impl<T: Half + Factor> Staging<T> {
     /// is not unrolled, so that its instructions are few.
     #[inline(always)]
     #[track_caller]
-    fn write(
+    pub fn write(
         &self,
         c: GlobalMut<T>,
         of_columns: [f32; CHUNK],

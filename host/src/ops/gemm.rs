@@ -1,19 +1,23 @@
 //! Matrix products.
 
+#[cfg(feature = "ladder")]
+mod clusters;
 mod element;
 mod lines;
+mod maps;
 mod options;
 mod parts;
 mod precision;
 mod skinny;
 
 pub use element::GemmElement;
+use maps::{has_map, has_maps, is_column, map};
 use precision::Inexact;
 pub use precision::Precision;
 
 use std::any::type_name;
 
-use cuda_std::tensor_map::{EncodedTensorMap, Stack, Swizzle, TiledMatrix};
+use cuda_std::tensor_map::EncodedTensorMap;
 use warpwright_gpu::{
     Family,
     gemm::{
@@ -357,64 +361,6 @@ impl<T: GemmElement> Gemm<'_, T> {
     }
 }
 
-/// Returns whether a device has tensor maps: drivers do from CUDA 12 on.
-fn has_maps(device: &Device) -> bool {
-    let version = device.info().driver_version;
-    version.is_none_or(|version| version >= (12, 0))
-}
-
-/// Returns whether an operand, which is a stack of some matrices, is of columns whose elements are adjacent: each is a row too.
-fn is_column<T: GemmElement>(rect: &MatrixRect<'_, T>) -> bool {
-    rect.width() == 1 && rect.stride() == 1
-}
-
-/// Returns the width, the height, and the bytes between the rows and between the matrices of an operand, which is a stack of
-/// some. `as_row` takes columns as rows.
-fn layout<T: GemmElement>(rect: &MatrixRect<'_, T>, stack: usize, as_row: bool) -> [usize; 4] {
-    let (height, stride) = (rect.height() / stack, rect.stride() * size_of::<T>());
-    let next = height.saturating_mul(stride);
-    match as_row {
-        // No row follows, so that any distance will do.
-        true => [height, 1, next.next_multiple_of(16), next],
-        false => [rect.width(), height, stride, next],
-    }
-}
-
-/// Returns whether tensor maps can describe an operand, which is a stack of some matrices.
-fn has_map<T: GemmElement>(rect: &MatrixRect<'_, T>, stack: usize, as_row: bool) -> bool {
-    let [_, _, stride, next] = layout(rect, stack, as_row);
-    let are_aligned = stack == 1 || next.is_multiple_of(16);
-    let address = rect.elements().address();
-    address.is_multiple_of(16) && stride.is_multiple_of(16) && are_aligned && next < 1 << 40
-}
-
-/// Returns the tensor map of an operand, which is a stack of some matrices, for tiles of so many rows, 128 bytes each. It
-/// rounds `f32` to TF32.
-fn map<T: GemmElement>(
-    plan: &Plan<'_>,
-    rect: &MatrixRect<'_, T>,
-    stack: usize,
-    as_row: bool,
-    rows: usize,
-) -> Result<EncodedTensorMap> {
-    let [width, height, stride, next] = layout(rect, stack, as_row);
-    plan.device.tensor_map(&TiledMatrix {
-        address: rect.elements().address(),
-        element_bytes: size_of::<T>() as u32,
-        sizes: [width as u64, height as u64],
-        stride: stride as u64,
-        tile: [128 / size_of::<T>() as u32, rows as u32],
-        swizzle: Swizzle::Bytes128,
-        stack: Some(Stack {
-            count: stack as u64,
-            // Of one matrix any distance will do.
-            stride: next.next_multiple_of(16) as u64,
-        }),
-        // Exact products of `f32` have no maps.
-        to_tf32: size_of::<T>() == size_of::<f32>(),
-    })
-}
-
 impl<T: GemmElement> Operation for Gemm<'_, T> {
     type Output = Matrix<T::Result>;
 
@@ -525,6 +471,15 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
         };
         let c = Place::output(rows.saturating_sub(1).saturating_mul(ldc).saturating_add(n));
         let places = ([a, b], [bias, c]);
+        #[cfg(feature = "ladder")]
+        let variant = match variant {
+            Variant::Cluster if self.by_clusters(plan, places, problem, alpha)? => {
+                return Ok(shape);
+            }
+            // Nothing to multiply.
+            Variant::Cluster => Variant::Tiled,
+            other => other,
+        };
         let has_products = k > 0 && m > 0 && n > 0;
         if best && has_products && self.by_vectors(plan, places, problem, alpha)? {
             return Ok(shape);

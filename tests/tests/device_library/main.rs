@@ -6,6 +6,7 @@
 //! | `atomics.rs` | atomic operations |
 //! | `blocks.rs` | scans, exchanges and ranks of blocks |
 //! | `bulk.rs` | mbarriers, bulk copies, tiles by tensor maps |
+//! | `clusters.rs` | clusters, distributed shared memory |
 //! | `copies.rs` | asynchronous copies |
 //! | `functions.rs` | floats, conversions, clocks, a trap |
 //! | `memory.rs` | views, shared and constant memory, kinds of memory |
@@ -23,6 +24,7 @@
 mod atomics;
 mod blocks;
 mod bulk;
+mod clusters;
 mod copies;
 mod functions;
 mod memory;

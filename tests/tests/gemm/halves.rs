@@ -135,11 +135,11 @@ fn problems_of_stacks() -> Vec<Gemm> {
     problems
 }
 
-/// Checks products against the truth, and that their bits are those of `usual` on the CPU executor.
-fn same_bits<T: Real>(problems: &[Gemm], usual: Way) {
+/// Checks products by a variant against the truth, and that their bits are those of `best` by `usual` on the CPU executor.
+fn same_bits<T: Real>(problems: &[Gemm], usual: Way, rung: &str) {
     cases::run(
         problems,
-        |_| vec!["best"],
+        |_| vec![rung],
         |_, problem| {
             let mut rng = data::generator(13);
             let operands = problem.operands(|| T::from_real(rng.random_range(-1.0..1.0)));
@@ -164,9 +164,88 @@ fn same_bits<T: Real>(problems: &[Gemm], usual: Way) {
 
 /// The bits are those of products of fragments, of which the layout decides nothing.
 fn every_kernel<T: Real>() {
-    same_bits::<T>(&problems(), Way::OF_HALVES[0]);
-    same_bits::<T>(&problems_in_parts(), Way::Warpgroups(Tiles::Small));
-    same_bits::<T>(&problems_of_stacks(), Way::Warpgroups(Tiles::Small));
+    same_bits::<T>(&problems(), Way::OF_HALVES[0], "best");
+    same_bits::<T>(&problems_in_parts(), Way::Warpgroups(Tiles::Small), "best");
+    same_bits::<T>(&problems_of_stacks(), Way::Warpgroups(Tiles::Small), "best");
+}
+
+/// Products that clusters of blocks take: whole tiles of 256 x 256 and edges, of which the second block of a cluster has none,
+/// more tiles than a device has clusters, stacks, and what follows a product.
+fn problems_of_clusters() -> Vec<Gemm> {
+    let mut problems = Vec::new();
+    for executor in Executor::ALL {
+        let mut shapes = vec![
+            [256, 256, 128],
+            [136, 264, 72],
+            [8, 520, 40],
+            [200, 72, 8],
+            [520, 264, 264],
+        ];
+        if executor == Executor::Cuda {
+            shapes.extend([[2056, 1544, 136], [4104, 8200, 72], [1024, 1024, 1024]]);
+        }
+        for (i, shape) in shapes.into_iter().enumerate() {
+            for (l, transpose) in TRANSPOSES.into_iter().enumerate() {
+                // On the CPU executor one combination of two.
+                if executor == Executor::Cpu && (i + l) % 2 != 0 {
+                    continue;
+                }
+                let count = 1 + (i + l) % 3 / 2;
+                problems.push(Gemm {
+                    transpose,
+                    factors: FACTORS[(2 * i + l) % FACTORS.len()],
+                    margins: MARGINS[if count > 1 { 0 } else { l % 2 }],
+                    count,
+                    shared: [count > 1 && i % 2 == 1, false],
+                    tail: TAILS[(i + l) % TAILS.len()],
+                    // Those of `best`.
+                    parts: Some(1),
+                    ..plain(executor, shape)
+                });
+            }
+        }
+    }
+    problems
+}
+
+#[test]
+fn clusters_give_the_bits_of_best() {
+    let usual = Way::Warpgroups(Tiles::Small);
+    same_bits::<f16>(&problems_of_clusters(), usual, "cluster");
+    same_bits::<bf16>(&problems_of_clusters(), usual, "cluster");
+}
+
+#[test]
+fn clusters_take_halves_in_rows_of_16_bytes() {
+    for device in devices::all() {
+        let refused = |got: warpwright::Result<()>, expected: &str| {
+            let told = got.unwrap_err().to_string();
+            let old = "it takes a device of compute capability 9.0, and CUDA 12 or later";
+            assert!(
+                told.contains(expected) || (!is_known(device) && told.contains(old)),
+                "{told}"
+            );
+        };
+        let halves = device.zeros_matrix::<f16>(16, 20).unwrap();
+        let words = device.zeros_matrix::<f32>(16, 24).unwrap();
+        let product = device.gemm(&words, &words).transpose_b().variant("cluster");
+        refused(product.run().map(drop), "it multiplies f16 and bf16 alone");
+        let product = device
+            .gemm(&halves, &halves)
+            .transpose_b()
+            .variant("cluster");
+        refused(
+            product.run().map(drop),
+            "rows that begin at multiples of 16 bytes, given 16 x 20 times 20 x 16",
+        );
+        if is_known(device) {
+            // Without products there is nothing that a cluster could not do.
+            let [tall, flat] = [(16, 0), (0, 16)]
+                .map(|(rows, columns)| device.zeros_matrix::<f16>(rows, columns).unwrap());
+            let product = device.gemm(&tall, &flat).variant("cluster").run().unwrap();
+            assert_eq!(product.to_vec().unwrap(), [f16::ZERO; 16 * 16]);
+        }
+    }
 }
 
 #[test]

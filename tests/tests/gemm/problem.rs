@@ -416,7 +416,7 @@ impl Gemm {
         }
         let mut all = self.all_by_the_book(operands);
         let is_exact = T::ROUNDED.is_none() && self.precision == Precision::Exact;
-        if !is_exact && variant == "best" {
+        if !is_exact && matches!(variant, "best" | "cluster") {
             // Only what is around C has known bits.
             for row in 0..self.rows() {
                 let at = operands.c.place(row, 0);

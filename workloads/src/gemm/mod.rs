@@ -302,6 +302,15 @@ impl<T: Real> Problem for Product<T> {
         T::VARIES || self.precision != Precision::Exact
     }
 
+    fn excludes(&self, variant: &str) -> bool {
+        let rows = self.sides().map(|[_, width]| width * size_of::<T>());
+        // Sizes of 0 are no product.
+        let is_product = !self.shape.contains(&0);
+        let has_kernels = matches!(T::NAME, "f16" | "bf16");
+        let has_rows = !is_product || rows.iter().all(|bytes| bytes.is_multiple_of(16));
+        variant == "cluster" && !(has_kernels && has_rows)
+    }
+
     fn operations(&self) -> Option<u64> {
         let sides = self.shape.iter().chain([&self.count]);
         Some(sides.map(|&side| side as u64).product::<u64>() * 2)

@@ -14,6 +14,30 @@ const WAIT_FOR_BYTES: &str = "Mbarrier::wait, for bytes of copies";
 /// The largest number of arrivals, and of bytes, of a phase.
 const MOST: i64 = (1 << 20) - 1;
 
+/// What an arrival at another block's mbarrier releases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cpu) enum Releases {
+    All,
+    /// Only what the lane has read, to copies.
+    Reads,
+}
+
+/// What is released at an mbarrier: to lanes that acquire from those of the block, to lanes that acquire from those of the
+/// cluster, and to copies that a lane starts afterwards.
+type Released = [Node; 3];
+
+/// The last of them.
+const TO_COPIES: usize = 2;
+
+/// Notes that a lane acquires what a phase has released.
+fn acquire(tracker: &mut shadow::Tracker, lane: u32, wide: bool, released: Released) {
+    let own = released[usize::from(wide)];
+    tracker.acquire_phase(lane, own);
+    if released[TO_COPIES] != own {
+        tracker.acquire_for_copies(lane, released[TO_COPIES]);
+    }
+}
+
 /// An mbarrier.
 struct Mbarrier {
     address: usize,
@@ -35,9 +59,10 @@ struct Mbarrier {
     /// The phases of earlier initializations.
     earlier: u32,
     /// What lanes have released by arriving, and what the last phase has released.
-    arrived: Node,
-    released: Node,
-    waiting: Vec<(u32, &'static Location<'static>)>,
+    arrived: Released,
+    released: Released,
+    /// The lanes that wait, and whether each acquires from those of the cluster.
+    waiting: Vec<(u32, bool, &'static Location<'static>)>,
     /// Copies of phases for which no lane has waited yet, with the number of the phase and the lane that started
     /// the copy.
     not_awaited: Vec<(u32, u32, AsyncCopy)>,
@@ -82,7 +107,7 @@ impl Mbarriers {
             };
             let waiting = barrier.waiting.iter();
             waiting
-                .map(move |(lane, at)| (*lane, name, *at))
+                .map(move |(lane, _, at)| (*lane, name, *at))
                 .collect::<Vec<_>>()
         };
         let mut all: Vec<_> = self.all.iter().flat_map(of).collect();
@@ -100,7 +125,7 @@ impl Mbarrier {
 
 impl BlockState {
     fn mbarrier_fault(&self, lane: &Lane, what: String, at: &'static Location<'static>) -> ! {
-        self.fail(lane, FaultKind::Mbarrier { what, at })
+        lane.block().fail(lane, FaultKind::Mbarrier { what, at })
     }
 
     /// Returns the index of the mbarrier at an address.
@@ -156,8 +181,8 @@ impl BlockState {
             expected: 0,
             phase: 0,
             earlier: 0,
-            arrived: 0,
-            released: 0,
+            arrived: [0; 3],
+            released: [0; 3],
             waiting: Vec::new(),
             not_awaited: Vec::new(),
         });
@@ -190,18 +215,21 @@ impl BlockState {
         }
     }
 
-    /// Arrives at an mbarrier, after adding to the bytes that the phase expects.
+    /// Arrives at an mbarrier of this block, after adding to the bytes that the phase expects. The lane may be another block's.
     pub fn mbarrier_arrive(
         &self,
         lane: &Lane,
         address: usize,
-        bytes: u32,
+        (bytes, releases): (u32, Releases),
         at: &'static Location<'static>,
     ) {
-        if !self.may_wait(lane) {
+        if !lane.block().may_wait(lane) {
             return;
         }
-        self.load_lands_by_seed(lane);
+        let is_own = core::ptr::eq(self, lane.block());
+        if is_own {
+            self.load_lands_by_seed(lane);
+        }
         let index = self.mbarrier_at(lane, address, at);
         let mut mbarriers = self.mbarriers.borrow_mut();
         let barrier = &mut mbarriers.all[index];
@@ -224,9 +252,21 @@ impl BlockState {
             self.mbarrier_fault(lane, what, at);
         }
         barrier.pending -= 1;
-        let (address, before) = (barrier.address, barrier.arrived);
-        let arrived = shadow::with(|tracker| tracker.arrive(lane.linear, address, before));
-        barrier.arrived = arrived.unwrap_or(0);
+        let address = barrier.address;
+        let arrive = |before| shadow::with(|tracker| tracker.arrive(lane.linear, address, before));
+        let first = match (is_own, releases) {
+            (true, _) => 0,
+            (false, Releases::All) => 1,
+            (false, Releases::Reads) => TO_COPIES,
+        };
+        // Most often they are the same.
+        let mut latest = (0, 0);
+        for node in &mut barrier.arrived[first..] {
+            if latest.1 == 0 || latest.0 != *node {
+                latest = (*node, arrive(*node).unwrap_or(0));
+            }
+            *node = latest.1;
+        }
         drop(mbarriers);
         self.changed();
         if let Err(what) = self.mbarrier_advances(index) {
@@ -255,9 +295,19 @@ impl BlockState {
         if barrier.missing != 0 {
             return Ok(());
         }
-        let (number, arrived) = (barrier.number(), barrier.arrived);
-        let node = shadow::with(|tracker| tracker.complete(index as u32, number, arrived));
-        barrier.released = node.unwrap_or(0);
+        let (number, mut nodes) = (barrier.number(), barrier.arrived);
+        let complete = |tracker: &mut shadow::Tracker| {
+            let mut latest = (0, 0);
+            for node in &mut nodes {
+                if latest.1 == 0 || latest.0 != *node {
+                    latest = (*node, tracker.complete(index as u32, number, *node));
+                }
+                *node = latest.1;
+            }
+            nodes
+        };
+        let nodes = shadow::with(|tracker| tracker.in_slot(self.slot, complete));
+        barrier.released = nodes.unwrap_or_default();
         barrier.arrived = barrier.released;
         barrier.phase = barrier.phase.wrapping_add(1);
         (barrier.pending, barrier.expected) = (barrier.count, 0);
@@ -267,44 +317,47 @@ impl BlockState {
         }
         let released = barrier.released;
         drop(mbarriers);
-        for (lane, _) in &waiting {
-            shadow::with(|tracker| tracker.acquire_phase(*lane, released));
-        }
-        let lanes = waiting.iter().map(|(lane, _)| *lane);
+        let all_acquire = |tracker: &mut shadow::Tracker| {
+            for (lane, wide, _) in &waiting {
+                acquire(tracker, *lane, *wide, released);
+            }
+        };
+        shadow::with(|tracker| tracker.in_slot(self.slot, all_acquire));
+        let lanes = waiting.iter().map(|(lane, ..)| *lane);
         self.released.borrow_mut().extend(lanes);
         self.enqueue_released();
         self.goes_on();
         Ok(())
     }
 
-    /// Waits until the phase of this parity is complete.
+    /// Waits until the phase of this parity is complete. `wide` says whether the lane acquires from those of the cluster.
     pub fn mbarrier_wait(
         &self,
         lane: &Lane,
         address: usize,
-        parity: u32,
+        (parity, wide): (u32, bool),
         at: &'static Location<'static>,
     ) {
         if !self.may_wait(lane) {
             return;
         }
         self.load_lands_by_seed(lane);
-        if self.mbarrier_is_complete(lane, address, parity, at) {
+        if self.mbarrier_is_complete(lane, address, (parity, wide), at) {
             return;
         }
         let index = self.mbarrier_at(lane, address, at);
         let mut mbarriers = self.mbarriers.borrow_mut();
-        mbarriers.all[index].waiting.push((lane.linear, at));
+        mbarriers.all[index].waiting.push((lane.linear, wide, at));
         drop(mbarriers);
         lane.suspend();
     }
 
-    /// Returns whether the phase of this parity is complete.
+    /// Returns whether the phase of this parity is complete. `wide` as for [`mbarrier_wait`](Self::mbarrier_wait).
     pub fn mbarrier_is_complete(
         &self,
         lane: &Lane,
         address: usize,
-        parity: u32,
+        (parity, wide): (u32, bool),
         at: &'static Location<'static>,
     ) -> bool {
         if parity > 1 {
@@ -321,13 +374,14 @@ impl BlockState {
         barrier.not_awaited.retain(|(phase, ..)| *phase >= current);
         let released = barrier.released;
         drop(mbarriers);
-        shadow::with(|tracker| tracker.acquire_phase(lane.linear, released));
+        shadow::with(|tracker| acquire(tracker, lane.linear, wide, released));
         true
     }
 
-    /// Starts a copy to shared memory that completes on the mbarrier at an address.
+    /// Starts a copy to this block's shared memory that completes on its mbarrier at an address. The lane may be another
+    /// block's.
     pub fn load_starts(&self, lane: &Lane, copy: AsyncCopy, address: usize) {
-        if !self.may_wait(lane) {
+        if !lane.block().may_wait(lane) {
             return;
         }
         let index = self.mbarrier_at(lane, address, copy.at);
@@ -350,11 +404,15 @@ impl BlockState {
             phase: number,
         });
         drop(mbarriers);
-        shadow::load_starts(lane, &copy, index as u32, number);
+        shadow::load_starts(lane, &copy, self.slot, (index as u32, number));
         if let Err(what) = self.mbarrier_advances(index) {
             self.mbarrier_fault(lane, what, copy.at);
         }
-        self.load_lands_by_seed(lane);
+        match core::ptr::eq(self, lane.block()) {
+            true => self.load_lands_by_seed(lane),
+            // The block may wait for the copy.
+            false => self.changed(),
+        }
     }
 
     /// Carries out a copy, if the order's seed decides so now.

@@ -38,7 +38,7 @@ impl BlockState {
             site,
             type_name,
             bytes,
-            memory: lines(bytes),
+            memory: Lines::of_array(site, bytes),
             at,
             visits: match self.options.checks.contains(Checks::MEM) {
                 true => vec![0; self.lanes as usize],
@@ -55,8 +55,13 @@ impl BlockState {
         self.dynamic.borrow_mut().as_mut_ptr().cast()
     }
 
-    /// Returns whether an address is in the block's shared memory.
+    /// Returns whether an address is in the shared memory of a block of the cluster.
     pub fn is_shared(&self, ptr: *const u8) -> bool {
+        self.owner_of(ptr).is_some()
+    }
+
+    /// Returns whether an address is in the block's shared memory.
+    pub(super) fn has(&self, ptr: *const u8) -> bool {
         let within = |memory: &[Line]| memory.as_ptr_range().contains(&ptr.cast());
         within(&self.dynamic.borrow())
             || self
@@ -158,7 +163,7 @@ impl BlockState {
                 touched: other_touched,
                 at: other_at,
             } => {
-                let order = BlockOrder::new(self.options.order, self.config.blocks());
+                let order = BlockOrder::new(self.options.order, &self.config, self.kernel.cluster);
                 FaultKind::Race {
                     bytes: self.bytes(space, view, address, bytes),
                     touched,
@@ -201,16 +206,22 @@ impl BlockState {
     /// Describes bytes of memory that are accessed through the view that starts at `view`.
     pub(super) fn bytes(&self, space: Space, view: usize, address: usize, bytes: usize) -> Bytes {
         let shared = || {
-            let statics = self.statics.borrow();
+            let pointer = core::ptr::without_provenance(address);
+            let owner = self.owner_of(pointer).unwrap_or(self);
+            let of = |array: String| match owner.rank == self.rank {
+                true => array,
+                false => format!("{array} of the cluster's block of rank {}", owner.rank),
+            };
+            let statics = owner.statics.borrow();
             let found = statics.iter().find_map(|array| {
                 let start = array.memory.as_ptr().addr();
                 (start..start + array.bytes)
                     .contains(&address)
-                    .then(|| (format!("the shared array `{}`", array.type_name), start))
+                    .then(|| (of(format!("the shared array `{}`", array.type_name)), start))
             });
             let dynamic = || {
-                let start = self.dynamic.borrow().as_ptr().addr();
-                ("the dynamic shared memory".to_owned(), start)
+                let start = owner.dynamic.borrow().as_ptr().addr();
+                (of("the dynamic shared memory".to_owned()), start)
             };
             found.unwrap_or_else(dynamic)
         };

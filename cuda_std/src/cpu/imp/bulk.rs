@@ -2,6 +2,7 @@
 
 use super::{
     super::{
+        block::BlockState,
         copies::{AsyncCopy, Moment},
         fault::FaultKind,
         lane::Lane,
@@ -45,6 +46,39 @@ pub unsafe fn load<T>(
     mbarrier: *mut u64,
     at: Place,
 ) {
+    let lane = Lane::current();
+    // SAFETY: by the contract.
+    unsafe { load_in(lane.block(), (to, i), (from, j), count, mbarrier, at) }
+}
+
+/// # Safety
+/// As for [`load`], in each block of the ranks.
+pub unsafe fn load_to<T>(
+    (to, i, ranks): (*mut T, usize, u16),
+    from: (*const T, usize),
+    count: usize,
+    mbarrier: *mut u64,
+    at: Place,
+) {
+    let lane = Lane::current();
+    for (peer, [to, mbarrier]) in lane.block().peers(lane, ranks, [to.cast(), mbarrier], at.0) {
+        // SAFETY: by the contract.
+        unsafe { load_in(peer, (to.cast(), i), from, count, mbarrier, at) };
+    }
+}
+
+/// Starts a copy to the shared memory of a block of the cluster.
+///
+/// # Safety
+/// As for [`load`].
+unsafe fn load_in<T>(
+    block: &BlockState,
+    (to, i): (*mut T, usize),
+    (from, j): (*const T, usize),
+    count: usize,
+    mbarrier: *mut u64,
+    at: Place,
+) {
     if count == 0 {
         return;
     }
@@ -59,7 +93,7 @@ pub unsafe fn load<T>(
         at: at.0,
         moment: Moment::Wait,
     };
-    lane.block().load_starts(lane, copy, mbarrier.addr());
+    block.load_starts(lane, copy, mbarrier.addr());
 }
 
 /// # Safety

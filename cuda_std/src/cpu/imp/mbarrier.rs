@@ -3,6 +3,7 @@
 use super::{
     super::{
         access::AccessKind,
+        block::Releases,
         lane::Lane,
         shadow::{self, Access},
     },
@@ -30,10 +31,11 @@ fn follow(word: *mut u64, touched: AccessKind, at: Place) {
     }
 }
 
-fn atomic(writes: bool) -> AccessKind {
+fn atomic(lane: &Lane, writes: bool) -> AccessKind {
     AccessKind::Atomic {
         writes,
-        block_scope: true,
+        // Lanes of the whole cluster arrive.
+        block_scope: !lane.block().has_peers(),
         bytes: 8,
     }
 }
@@ -60,27 +62,55 @@ pub unsafe fn invalidate(word: *mut u64, at: Place) {
 
 pub fn arrive_expect_tx(word: *mut u64, bytes: u32, at: Place) {
     let lane = Lane::current();
-    follow(word, atomic(true), at);
-    lane.block().mbarrier_arrive(lane, word.addr(), bytes, at.0);
+    follow(word, atomic(lane, true), at);
+    let block = lane.block();
+    block.mbarrier_arrive(lane, word.addr(), (bytes, Releases::All), at.0);
 }
 
 pub fn arrive(word: *mut u64, at: Place) {
     arrive_expect_tx(word, 0, at);
 }
 
-pub fn wait(word: *mut u64, parity: u32, at: Place) {
+/// Arrives at the mbarrier in the same place of another block of the cluster.
+pub fn arrive_at(word: *mut u64, rank: u32, at: Place) {
+    arrive_at_with(word, rank, Releases::All, at);
+}
+
+pub fn arrive_at_after_reads(word: *mut u64, rank: u32, at: Place) {
+    arrive_at_with(word, rank, Releases::Reads, at);
+}
+
+fn arrive_at_with(word: *mut u64, rank: u32, releases: Releases, at: Place) {
     let lane = Lane::current();
-    follow(word, atomic(false), at);
-    lane.block().mbarrier_wait(lane, word.addr(), parity, at.0);
+    let block = lane.block();
+    let peer = block.peer(lane, rank, at.0);
+    let word = block.address_in(peer, word);
+    follow(word, atomic(lane, true), at);
+    peer.mbarrier_arrive(lane, word.addr(), (0, releases), at.0);
+}
+
+fn wait_with(word: *mut u64, parity: u32, wide: bool, at: Place) {
+    let lane = Lane::current();
+    follow(word, atomic(lane, false), at);
+    let block = lane.block();
+    block.mbarrier_wait(lane, word.addr(), (parity, wide), at.0);
+}
+
+pub fn wait(word: *mut u64, parity: u32, at: Place) {
+    wait_with(word, parity, false, at);
+}
+
+pub fn wait_cluster(word: *mut u64, parity: u32, at: Place) {
+    wait_with(word, parity, true, at);
 }
 
 pub fn is_complete(word: *mut u64, parity: u32, at: Place) -> bool {
     let (lane, name) = (Lane::current(), "Mbarrier::is_complete");
-    follow(word, atomic(false), at);
+    follow(word, atomic(lane, false), at);
     let block = lane.block();
-    if !block.mbarrier_is_complete(lane, word.addr(), parity, at.0) {
+    if !block.mbarrier_is_complete(lane, word.addr(), (parity, false), at.0) {
         block.take_turns(lane, name, at.0);
-        return block.mbarrier_is_complete(lane, word.addr(), parity, at.0);
+        return block.mbarrier_is_complete(lane, word.addr(), (parity, false), at.0);
     }
     true
 }

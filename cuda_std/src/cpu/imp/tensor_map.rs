@@ -2,6 +2,7 @@
 
 use super::{
     super::{
+        block::BlockState,
         copies::{AsyncCopy, Moment},
         fault::FaultKind,
         lane::Lane,
@@ -270,6 +271,39 @@ pub unsafe fn load<T, const N: usize>(
     at: Place,
 ) {
     let lane = Lane::current();
+    // SAFETY: by the contract.
+    unsafe { load_in(lane.block(), (to, i), map, corner, mbarrier, at) }
+}
+
+/// # Safety
+/// As for [`load`], in each block of the ranks.
+pub unsafe fn load_to<T, const N: usize>(
+    (to, i, ranks): (*mut T, usize, u16),
+    map: *const EncodedTensorMap,
+    corner: [i32; N],
+    mbarrier: *mut u64,
+    at: Place,
+) {
+    let lane = Lane::current();
+    for (peer, [to, mbarrier]) in lane.block().peers(lane, ranks, [to.cast(), mbarrier], at.0) {
+        // SAFETY: by the contract.
+        unsafe { load_in(peer, (to.cast::<T>(), i), map, corner, mbarrier, at) };
+    }
+}
+
+/// Starts to copy a tile to the shared memory of a block of the cluster.
+///
+/// # Safety
+/// As for [`load`].
+unsafe fn load_in<T, const N: usize>(
+    block: &BlockState,
+    (to, i): (*mut T, usize),
+    map: *const EncodedTensorMap,
+    corner: [i32; N],
+    mbarrier: *mut u64,
+    at: Place,
+) {
+    let lane = Lane::current();
     let matrix = matrix(map, at);
     check_corner(lane, &matrix, &corner, false, at);
     let view = core::ptr::with_exposed_provenance(matrix.address as usize);
@@ -284,7 +318,7 @@ pub unsafe fn load<T, const N: usize>(
             at: at.0,
             moment: Moment::Wait,
         };
-        lane.block().load_starts(lane, copy, mbarrier.addr());
+        block.load_starts(lane, copy, mbarrier.addr());
     }
 }
 

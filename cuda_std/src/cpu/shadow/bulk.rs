@@ -63,8 +63,13 @@ pub(super) fn check_fenced(lane: &Lane, access: Access) {
     }
 }
 
-/// Notes that a lane starts a copy to shared memory, which completes phase `phase` of an mbarrier.
-pub(in crate::cpu) fn load_starts(lane: &Lane, copy: &AsyncCopy, mbarrier: u32, phase: u32) {
+/// Notes that a lane starts a copy to shared memory of the block in `slot`, which completes phase `phase` of an mbarrier there.
+pub(in crate::cpu) fn load_starts(
+    lane: &Lane,
+    copy: &AsyncCopy,
+    slot: u32,
+    (mbarrier, phase): (u32, u32),
+) {
     if !is_on() {
         return;
     }
@@ -76,15 +81,22 @@ pub(in crate::cpu) fn load_starts(lane: &Lane, copy: &AsyncCopy, mbarrier: u32, 
     if copy.given > 0 {
         follow(copy.view.addr(), reads);
     }
-    check_fenced(lane, target);
+    let found = with(|tracker| tracker.in_slot(slot, |tracker| tracker.not_fenced(&target)));
+    if let Some(found) = found.flatten() {
+        lane.block().report(lane, target.start, target, found);
+    }
+    // What other blocks have read is behind their arrivals, which are of no use to the lane's own accesses.
+    let own = with(|tracker| tracker.clocks.begin_copy(lane.linear));
     follow(target.start, target);
+    with(|tracker| tracker.clocks.end_copy(lane.linear, own.unwrap_or(0)));
     let copier = (COPIERS + mbarrier, clock_of_phase(phase, lane.linear));
-    with(|tracker| {
+    let note = |tracker: &mut Tracker| {
         if copy.given > 0 {
             tracker.note_as(copier, source);
         }
         tracker.note_as(copier, target);
-    });
+    };
+    with(|tracker| tracker.in_slot(slot, note));
 }
 
 /// Notes that a lane starts a copy to global memory.
@@ -139,7 +151,7 @@ impl Tracker {
 
     /// Notes that a copy has written these bytes of shared memory.
     pub fn landed(&mut self, copy: &AsyncCopy) {
-        let run = self.run;
+        let run = self.cluster;
         let (mut from, end) = (copy.to.addr(), copy.to.addr() + copy.bytes);
         while from < end {
             let to = end.min(from / 64 * 64 + 64);
@@ -162,6 +174,11 @@ impl Tracker {
     /// Notes that a phase of an mbarrier is complete. Returns what it releases.
     pub fn complete(&mut self, index: u32, phase: u32, arrived: super::Node) -> super::Node {
         self.clocks.complete(index, phase, arrived)
+    }
+
+    /// Notes what the lane has acquired for its next copies.
+    pub fn acquire_for_copies(&mut self, lane: u32, node: super::Node) {
+        self.clocks.acquire_for_copies(lane, node);
     }
 
     /// Notes that a lane has seen that a phase is complete.

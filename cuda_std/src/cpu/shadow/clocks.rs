@@ -11,6 +11,8 @@
 //! Fences are cumulative through barriers: a lane's fence covers what other lanes of its block released or acquired before
 //! a barrier between the two.
 
+mod phases;
+
 use std::collections::HashMap;
 
 use super::releases::{Node, Release, Releases};
@@ -90,6 +92,8 @@ struct BlockClocks {
     fenced: bool,
     fences: Vec<Fence>,
     acquired: Vec<Node>,
+    /// What lanes have acquired for the copies that they start, beside `acquired`. Empty if there is nothing.
+    for_copies: Vec<Node>,
     /// Releases that a lane has read, and that its next fence acquires.
     pending: Vec<[Node; 2]>,
     /// The same for one variable, so that reading it repeatedly adds nothing.
@@ -141,6 +145,7 @@ impl BlockClocks {
         self.local.clear();
         self.met.clear();
         self.proxy_fences.clear();
+        self.for_copies.clear();
         if self.known_differs || self.known.len() != lanes {
             self.known.clear();
             self.known.resize(lanes, [0; 32]);
@@ -424,47 +429,6 @@ impl Clocks {
                                     .releases
                                     .reach(fence.acquired, (run, other, clock), None)))
                 })
-    }
-
-    /// Notes that a lane arrives at the mbarrier at `address`. Returns what has been released there, with `before` as what
-    /// others have released.
-    pub fn arrive(&mut self, lane: u32, address: usize, before: Node) -> Node {
-        self.fence(lane, Scope::Block);
-        let fence = self.here.fences[lane as usize].clone();
-        self.release(lane, &fence, address, before)
-    }
-
-    /// Notes that phase `phase` of mbarrier `index` is complete. Returns what it releases: `arrived` of the lanes, and the
-    /// copies.
-    pub fn complete(&mut self, index: u32, phase: u32, arrived: Node) -> Node {
-        self.here.fenced = true;
-        self.releases.add(Release {
-            run: self.here.run,
-            lane: COPIERS + index,
-            event: clock_of_phase(phase.saturating_add(1), 0),
-            parents: [arrived, 0],
-            ..Release::default()
-        })
-    }
-
-    /// Notes that a lane has seen that a phase is complete which has released `node`.
-    pub fn acquire_phase(&mut self, lane: u32, node: Node) {
-        self.here.fenced = true;
-        let i = lane as usize;
-        self.here.acquired[i] = self.releases.join(self.here.acquired[i], node);
-    }
-
-    /// Notes that lanes have seen together that a phase is complete which has released `node`.
-    pub fn acquire_together(&mut self, lanes: core::ops::Range<u32>, node: Node) {
-        self.here.fenced = true;
-        // Most lanes have acquired the same before.
-        let mut latest = (0, node);
-        for acquired in &mut self.here.acquired[lanes.start as usize..lanes.end as usize] {
-            if *acquired != latest.0 {
-                latest = (*acquired, self.releases.join(*acquired, node));
-            }
-            *acquired = latest.1;
-        }
     }
 
     fn acquire(&mut self, lane: u32, scope: Scope) {

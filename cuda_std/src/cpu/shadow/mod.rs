@@ -86,6 +86,10 @@ pub(super) struct Tracker {
     launch: u32,
     started: u32,
     run: u32,
+    /// The number of blocks of a cluster, and the number of the running cluster's first block. Shared memory is that of the
+    /// cluster.
+    per_cluster: u32,
+    cluster: u32,
     /// Whether all of the launch's memory is registered ([`memory::allocated`]).
     all_known: bool,
     clocks: Clocks,
@@ -141,8 +145,8 @@ pub(super) struct Following {
 }
 
 impl Following {
-    /// Starts to follow a launch of `blocks` blocks, with views at these addresses.
-    pub fn start(checks: Checks, blocks: u64, views: &[usize]) -> Self {
+    /// Starts to follow a launch of `blocks` blocks in clusters of `per_cluster`, with views at these addresses.
+    pub fn start(checks: Checks, blocks: u64, per_cluster: u32, views: &[usize]) -> Self {
         let mut tracker = KEPT.take().unwrap_or_default();
         tracker.pages.trim();
         if u64::from(u32::MAX - 1 - tracker.started) < blocks {
@@ -150,6 +154,7 @@ impl Following {
         }
         tracker.checks = checks;
         tracker.launch = tracker.started + 1;
+        tracker.per_cluster = per_cluster;
         tracker.switch_to(0);
         tracker.lists.clear();
         tracker.clocks.start_launch();
@@ -282,13 +287,29 @@ impl Tracker {
             exchange(here, others, self.slot, slot);
             self.slot = slot;
             self.run = self.clocks.switch_to(slot);
+            self.cluster = self.first_of_cluster();
         }
+    }
+
+    /// Returns the number of the first block of the running block's cluster: those of a cluster start one after the other.
+    fn first_of_cluster(&self) -> u32 {
+        self.run - self.run.saturating_sub(self.launch) % self.per_cluster.max(1)
+    }
+
+    /// Does something as the block of another slot does it.
+    pub fn in_slot<R>(&mut self, slot: u32, run: impl FnOnce(&mut Self) -> R) -> R {
+        let own = self.slot;
+        self.switch_to(slot as usize);
+        let result = run(self);
+        self.switch_to(own);
+        result
     }
 
     /// Starts the launch's next block.
     pub fn start_block(&mut self, lanes: usize) {
         self.started += 1;
         self.run = self.started;
+        self.cluster = self.first_of_cluster();
         self.clocks.start_block(self.run, lanes);
         self.under_way.clear();
     }
@@ -370,9 +391,9 @@ impl Tracker {
             writes,
             ..
         } = access;
-        // In shared memory nothing outlives its block.
+        // In shared memory nothing outlives its cluster.
         let valid = match space {
-            Space::Shared => self.run,
+            Space::Shared => self.cluster,
             _ => self.launch,
         };
         let (mut from, end) = (start, start + bytes);
@@ -382,12 +403,12 @@ impl Tracker {
             let page = self.pages.page(from);
             let (offset, length) = (from % PAGE, to - from);
             if space == Space::Shared && self.checks.contains(Checks::INIT) {
-                if reads && let Some(at) = page.first_unwritten(self.run, offset, length) {
+                if reads && let Some(at) = page.first_unwritten(self.cluster, offset, length) {
                     let address = from / PAGE * PAGE + at;
                     return Some(Finding::Unwritten { address });
                 }
                 if writes {
-                    page.write(self.run, offset, length);
+                    page.write(self.cluster, offset, length);
                 }
             }
             if self.checks.contains(Checks::RACE) {

@@ -100,7 +100,7 @@ impl Tracker {
             let (offset, length) = (from % PAGE, to - from);
             let page = self.pages.page(from);
             if self.checks.contains(Checks::INIT)
-                && let Some(at) = page.first_unwritten(self.run, offset, length)
+                && let Some(at) = page.first_unwritten(self.cluster, offset, length)
             {
                 let address = from / PAGE * PAGE + at;
                 return Some(Finding::Unwritten { address });
@@ -110,12 +110,12 @@ impl Tracker {
                 let bytes = length / cells.len();
                 for (i, cell) in cells.iter().enumerate() {
                     // Most of a tile was written together.
-                    if cell.has_only_write(before, self.run) {
+                    if cell.has_only_write(before, self.cluster) {
                         continue;
                     }
                     let (lists, clocks, address) =
                         (&self.lists, &mut self.clocks, from + i * bytes);
-                    if let Some(other) = cell.look(lists, clocks, me, address, self.run) {
+                    if let Some(other) = cell.look(lists, clocks, me, address, self.cluster) {
                         return Some(Finding::Race {
                             address,
                             bytes,

@@ -13,6 +13,8 @@ pub mod atomics;
 pub mod blocks;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod bulk;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod clusters;
 pub mod comparisons;
 pub mod copies;
 pub mod functions;
