@@ -17,11 +17,12 @@ use miniz_oxide::deflate::compress_to_vec;
     reason = "the library has it too, and uses more of it"
 )]
 mod ptx;
+mod shipped;
 
-/// The library's PTX, `ptx/<architecture>/<family>.ptx`, and its machine code, a file `<kernel>.cubin` for each kernel in
-/// `ptx/<architecture>/kernels.tar`.
-const MODULES: &str = "ptx";
-const ARCHIVE: &str = "kernels.tar";
+use shipped::File;
+
+/// The name of the files of machine code.
+const CODE: &str = "kernels.tar";
 
 /// The ending of the names of the modules that belong to the feature `ladder`.
 const LADDER: &str = "_ladder";
@@ -37,44 +38,54 @@ const CODE_GROUP: usize = 128 * 1024;
 const EFFORT: u8 = 6;
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed={MODULES}");
+    let files = files().unwrap_or_else(|e| fail(&e.to_string()));
     let out = PathBuf::from(variable("OUT_DIR"));
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=shipped.rs");
     println!("cargo:rerun-if-changed=src/ptx.rs");
-    let table = module_table(Path::new(MODULES), &out);
-    write(&out.join("modules.rs"), table.as_bytes());
+    write(
+        &out.join("modules.rs"),
+        module_table(&files, &out).as_bytes(),
+    );
     if env::var_os("CARGO_FEATURE_CUDA").is_none() {
         return;
     }
-    let (table, hashes) = code_table(Path::new(MODULES), &out);
+    let (table, hashes) = code_table(&files, &out);
     write(&out.join("code.rs"), table.as_bytes());
     write(&out.join("code_hashes.rs"), hashes.as_bytes());
 }
 
+/// Returns the files of a checkout or of a package. Cargo is told about those that are there: it would run this program each
+/// time if one that it knows of is missing.
+fn files() -> io::Result<Vec<File>> {
+    let source = shipped::source(Path::new("."))?;
+    println!("cargo:rerun-if-changed={source}");
+    let files = if source == shipped::FOLDER {
+        shipped::read(Path::new(source))
+    } else {
+        shipped::unpack(fs::File::open(source)?)
+    };
+    files.map_err(|e| io::Error::new(e.kind(), format!("{source}: {e}")))
+}
+
 /// Packs the PTX modules into files in `out`. Returns their table as a Rust array of `Packed`.
-fn module_table(root: &Path, out: &Path) -> String {
+fn module_table(files: &[File], out: &Path) -> String {
     let mut rows = String::from("&[\n");
-    for folder in entries(root).iter().filter(|path| path.is_dir()) {
-        for module in entries(folder) {
-            let (Some(arch), Some(family)) = (stem(folder), stem(&module)) else {
-                continue;
-            };
-            if module.extension().is_none_or(|it| it != "ptx") {
-                continue;
-            }
-            if family.ends_with(LADDER) && env::var_os("CARGO_FEATURE_LADDER").is_none() {
-                continue;
-            }
-            let text = fs::read_to_string(&module)
-                .unwrap_or_else(|e| fail(&format!("{}: {e}", module.display())));
-            for (number, (names, text)) in groups(&text).iter().enumerate() {
-                let path = out.join(format!("{arch}-{family}-{number}.deflate"));
-                write(&path, &compress_to_vec(text.as_bytes(), EFFORT));
-                let _ = writeln!(
-                    rows,
-                    "    Packed {{ arch: {arch:?}, kernels: &{names:?}, text: include_bytes!({path:?}) }},"
-                );
-            }
+    for File { arch, name, bytes } in files {
+        let Some(family) = name.strip_suffix(".ptx") else {
+            continue;
+        };
+        if family.ends_with(LADDER) && env::var_os("CARGO_FEATURE_LADDER").is_none() {
+            continue;
+        }
+        let text = str::from_utf8(bytes).unwrap_or_else(|e| fail(&format!("{arch}/{name}: {e}")));
+        for (number, (names, text)) in groups(text).iter().enumerate() {
+            let path = out.join(format!("{arch}-{family}-{number}.deflate"));
+            write(&path, &compress_to_vec(text.as_bytes(), EFFORT));
+            let _ = writeln!(
+                rows,
+                "    Packed {{ arch: {arch:?}, kernels: &{names:?}, text: include_bytes!({path:?}) }},"
+            );
         }
     }
     rows + "]\n"
@@ -82,17 +93,11 @@ fn module_table(root: &Path, out: &Path) -> String {
 
 /// Packs the machine code into files in `out`. Returns its table as a Rust array of `Packed`, and for the tests an array of
 /// each image's architecture, kernel, size in bytes and hash.
-fn code_table(root: &Path, out: &Path) -> (String, String) {
+fn code_table(files: &[File], out: &Path) -> (String, String) {
     let mut rows = String::from("&[\n");
     let mut hashes = rows.clone();
-    for folder in entries(root).iter().filter(|path| path.is_dir()) {
-        let Some(arch) = stem(folder) else { continue };
-        let file = folder.join(ARCHIVE);
-        let images = if file.is_file() {
-            images(&file).unwrap_or_else(|e| fail(&format!("{}: {e}", file.display())))
-        } else {
-            Vec::new()
-        };
+    for File { arch, bytes, .. } in files.iter().filter(|file| file.name == CODE) {
+        let images = images(bytes).unwrap_or_else(|e| fail(&format!("{arch}/{CODE}: {e}")));
         for (name, image) in &images {
             let mut hasher = DefaultHasher::new();
             image.hash(&mut hasher);
@@ -112,13 +117,15 @@ fn code_table(root: &Path, out: &Path) -> (String, String) {
 }
 
 /// Returns the images of an archive with their kernels' names, in the archive's order.
-fn images(archive: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
+fn images(archive: &[u8]) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut images = Vec::new();
-    for entry in tar::Archive::new(fs::File::open(archive)?).entries()? {
+    for entry in tar::Archive::new(archive).entries()? {
         let mut entry = entry?;
         let mut image = Vec::new();
         entry.read_to_end(&mut image)?;
-        images.extend(stem(&entry.path()?).map(|name| (name.to_owned(), image)));
+        let path = entry.path()?;
+        let name = path.file_stem().and_then(|name| name.to_str());
+        images.extend(name.map(|name| (name.to_owned(), image)));
     }
     Ok(images)
 }
@@ -159,20 +166,6 @@ fn groups(module: &str) -> Vec<(Vec<&str>, String)> {
         }
     }
     groups
-}
-
-/// Returns the contents of a folder, sorted, or nothing if it does not exist.
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
-}
-
-fn stem(path: &Path) -> Option<&str> {
-    path.file_stem()?.to_str()
 }
 
 fn variable(name: &str) -> String {

@@ -407,6 +407,15 @@ mod tests {
     fn every_committed_kernel_is_unpacked_as_it_is() {
         let mut kernels = 0;
         let committed = committed();
+        if committed.is_empty() {
+            // This is a package, which has an archive in place of the folder. `cargo xtask package` compares the two.
+            assert!(
+                Path::new(env!("CARGO_MANIFEST_DIR"))
+                    .join("ptx.tar.zst")
+                    .exists()
+            );
+            return;
+        }
         for (text, capability) in &committed {
             let (shared, list) = ptx::split(text);
             for (name, kernel) in list {

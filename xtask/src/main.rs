@@ -15,6 +15,7 @@ mod instrumented;
 mod lines;
 mod manifest;
 mod mutants;
+mod package;
 mod profile;
 mod project;
 #[path = "../../host/src/ptx.rs"]
@@ -26,6 +27,12 @@ mod ptx;
 mod rust_cuda;
 mod sanitize;
 mod sass;
+#[path = "../../host/shipped.rs"]
+#[allow(
+    dead_code,
+    reason = "that of the library's build script, which reads what is packed here"
+)]
+mod shipped;
 mod sources;
 mod tidy;
 mod tune;
@@ -90,6 +97,8 @@ enum Command {
     Fuzz(instrumented::Fuzz),
     /// Build the wheel for Python, install it in an environment of its own, and run its tests there.
     Wheel(wheel::Arguments),
+    /// Make the packages for crates.io, the library's with its PTX in one archive, and check their sizes.
+    Package(package::Arguments),
     /// Check the invariants of the architecture.
     Tidy,
 }
@@ -120,6 +129,7 @@ fn main() -> ExitCode {
         Command::Asan => instrumented::asan(),
         Command::Fuzz(arguments) => instrumented::fuzz(&arguments),
         Command::Wheel(arguments) => wheel::wheel(&arguments),
+        Command::Package(arguments) => package::run(&arguments),
         Command::Tidy => tidy::run(subcommands()),
     };
     match result {
