@@ -182,7 +182,7 @@ fn problems_of_clusters() -> Vec<Gemm> {
             [520, 264, 264],
         ];
         if executor == Executor::Cuda {
-            shapes.extend([[2056, 1544, 136], [4104, 8200, 72], [1024, 1024, 1024]]);
+            shapes.extend([[2312, 2056, 8], [264, 520, 1032]]);
         }
         for (i, shape) in shapes.into_iter().enumerate() {
             for (l, transpose) in TRANSPOSES.into_iter().enumerate() {
