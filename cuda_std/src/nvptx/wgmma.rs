@@ -22,8 +22,8 @@ pub fn operand<T, const ALONG_K: bool>(
 ) -> Operand {
     // Lines along k have no second panel, and the hardware ignores the distance.
     let panels = if ALONG_K { 1 } else { 8192 >> 4 } << 16;
-    // A block has less than 256 KiB.
-    Operand((shared(start, i) >> 4) + panels)
+    // A block has less than 256 KiB. In a cluster the bits above are the block's rank.
+    Operand((shared(start, i) >> 4 & 0x3fff) + panels)
 }
 
 unsafe extern "C" {
