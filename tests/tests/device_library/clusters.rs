@@ -3,7 +3,7 @@
 use cuda_std::{
     kernel::Kernel,
     prelude::*,
-    tensor_map::{Swizzle, TiledMatrix},
+    tensor_map::{EncodedTensorMap, Swizzle, TiledMatrix},
 };
 use cuda_std_device_tests::clusters::{self, COUNTERS, TILE};
 use warpwright::LaunchConfig;
@@ -77,8 +77,7 @@ fn elements_of_the_next_block() {
     assert_defined("ring", &got, &expected);
 }
 
-#[test]
-fn tiles_that_come_to_two_blocks() {
+fn tiles<K: Kernel<Params = (EncodedTensorMap, GlobalMut<u32>, u32)>>(copies: usize) {
     let [columns, rows] = TILE;
     for (clusters, tiles) in [(1, 1), (1, 2), (2, 3), (3, 8)] {
         let count = clusters * tiles;
@@ -91,7 +90,7 @@ fn tiles_that_come_to_two_blocks() {
                 element_bytes: 4,
                 sizes: [columns as u64, (count * rows) as u64],
                 stride: 4 * columns as u64,
-                tile: [columns as u32, rows as u32 / 2],
+                tile: [columns as u32, (rows / 2 / copies) as u32],
                 swizzle: Swizzle::None,
                 stack: None,
                 to_tf32: false,
@@ -99,14 +98,7 @@ fn tiles_that_come_to_two_blocks() {
             let map = device.tensor_map(&matrix).unwrap();
             let config = LaunchConfig::linear(2 * clusters as u32, 64);
             // SAFETY: the map is of all tiles, and the output has two for each of them.
-            unsafe {
-                device.launch::<clusters::ClusterTiles>(
-                    module,
-                    config,
-                    (map, &mut to, tiles as u32),
-                )
-            }
-            .unwrap();
+            unsafe { device.launch::<K>(module, config, (map, &mut to, tiles as u32)) }.unwrap();
             to.to_vec().unwrap()
         });
         let both = |tile: &[u32]| {
@@ -116,4 +108,10 @@ fn tiles_that_come_to_two_blocks() {
         let expected: Vec<u32> = input.chunks(columns * rows).flat_map(both).collect();
         assert_defined("tiles", &got, &expected);
     }
+}
+
+#[test]
+fn tiles_that_come_to_two_blocks() {
+    tiles::<clusters::ClusterTiles<1>>(1);
+    tiles::<clusters::ClusterTiles<2>>(2);
 }

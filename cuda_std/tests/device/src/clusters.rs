@@ -74,12 +74,16 @@ pub unsafe fn cluster_ring(input: Global<u32>, output: GlobalMut<u32>) {
 pub const TILE: [usize; 2] = [32, 16];
 
 /// Writes tiles of a matrix, times 1 and times 2. The two blocks of a cluster share the copies of its tiles, `tiles` for each
-/// cluster: each copies half of a tile to both.
+/// cluster: each copies half of a tile to both, by so many copies.
 ///
 /// # Safety
 /// A tile of `output` for each tile and block.
-#[kernel(launch_bounds(64), cluster(2))]
-pub unsafe fn cluster_tiles(input: TensorMap, output: GlobalMut<u32>, tiles: u32) {
+#[kernel(launch_bounds(64), cluster(2), instances(one: (1), two: (2)))]
+pub unsafe fn cluster_tiles<const COPIES: usize>(
+    input: TensorMap,
+    output: GlobalMut<u32>,
+    tiles: u32,
+) {
     let [columns, rows] = TILE;
     let len = columns * rows;
     let memory = shared![u32; 2 * 32 * 16 + 32].skip_to_multiple(128);
@@ -108,9 +112,15 @@ pub unsafe fn cluster_tiles(input: TensorMap, output: GlobalMut<u32>, tiles: u32
         if tid == 0 {
             empty(tile).wait(parity(tile) ^ 1);
             full(tile).arrive_expect_tx(4 * len as u32);
-            let (half, own) = (len / 2, rank as usize * len / 2);
-            let row = (first + tile) as usize * rows + rank as usize * rows / 2;
-            memory.load_tile_to(0b11, at + own, input, [0, row as i32], half, full(tile));
+            let (len, rows) = (len / 2 / COPIES, rows / 2 / COPIES);
+            let mut copy = 0;
+            while copy < COPIES {
+                let number = rank as usize * COPIES + copy;
+                let row = (first + tile) as usize * TILE[1] + number * rows;
+                let to = at + number * len;
+                memory.load_tile_to(0b11, to, input, [0, row as i32], len, full(tile));
+                copy += 1;
+            }
         } else if tid >= 32 {
             full(tile).wait(parity(tile));
             let lane = tid as usize - 32;
