@@ -208,6 +208,36 @@ fn lanes_that_have_returned_are_not_waited_for() {
     }
 }
 
+/// Lane 1 arrives without waiting and returns. The other lane of each block writes before it arrives, and the other block
+/// reads.
+#[kernel(launch_bounds(2), cluster(2))]
+pub unsafe fn arrive_and_return(output: GlobalMut<u32>) {
+    let own = shared![u32; 1];
+    if thread::thread_idx_x() == 1 {
+        cluster::arrive();
+        return;
+    }
+    own.set(0, 20 + cluster::rank());
+    cluster::sync();
+    output.set(
+        cluster::rank() as usize,
+        own.of_block(cluster::rank() ^ 1).get(0),
+    );
+    cluster::sync();
+}
+
+#[test]
+fn a_lane_that_returns_counts_no_more() {
+    for order in ORDERS {
+        let mut output = vec![0; 2];
+        Args::new()
+            .view(&mut output)
+            .launch_in::<ArriveAndReturn>(LaunchConfig::linear(2, 2), order)
+            .unwrap();
+        assert_eq!(output, [21, 20], "{order:?}");
+    }
+}
+
 /// Block 1 writes to block 0's memory and arrives at its mbarrier. Block 0 reads behind its wait. `how` 1 arrives and waits for
 /// the cluster; 0 waits only for its own block; 2 arrives as if it had only read.
 #[kernel(launch_bounds(32), cluster(2))]

@@ -328,7 +328,7 @@ impl BlockState {
     /// Notes that a lane has returned from the kernel.
     pub fn lane_returned(&self, linear: u32) {
         self.warps.borrow_mut()[linear as usize / 32].live &= !(1 << (linear % 32));
-        self.cluster_returned();
+        self.cluster_returned(self.lane(linear));
     }
 
     /// Returns the mask of the lanes of this lane's warp that have not returned.

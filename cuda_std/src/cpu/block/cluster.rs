@@ -139,8 +139,11 @@ impl BlockState {
     }
 
     /// Notes that a lane of the cluster has returned: nobody waits for it.
-    pub(super) fn cluster_returned(&self) {
+    pub(super) fn cluster_returned(&self, lane: &Lane) {
         let cluster = self.cluster();
+        if lane.arrived.take() == Some(cluster.phase.get()) {
+            cluster.arrived.set(cluster.arrived.get() - 1);
+        }
         cluster.live.set(cluster.live.get() - 1);
         cluster.advances();
     }
