@@ -19,6 +19,7 @@ use cuda_std::{prelude::*, unrolled};
 
 use super::{
     operand::*,
+    output::{Output, scaled},
     policy::{BEST_BLOCK, BEST_ROWS, BEST_STEP, BEST_TILE, LARGE, PER_THREAD, Policy, SMALL},
     problem::*,
 };
@@ -87,14 +88,24 @@ pub unsafe fn gemm_best<const A_ALONG_K: bool, const B_ALONG_K: bool, const ROW:
     a: Global<f32>,
     b: Global<f32>,
     c: GlobalMut<f32>,
+    addend: GlobalMut<f32>,
     bias: Global<f32>,
+    row_scales: Global<f32>,
+    column_scales: Global<f32>,
     problem: Problem,
     alpha: f32,
     beta: f32,
 ) {
-    product::<f32, Numbers<f32, ROW>, 4, A_ALONG_K, B_ALONG_K>(
-        a, b, c, bias, &problem, alpha, beta,
-    );
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    product::<f32, Numbers<f32, ROW>, 4, A_ALONG_K, B_ALONG_K>(a, b, out, &problem);
 }
 
 /// [`gemm_best`] in `f64`.
@@ -115,14 +126,24 @@ pub unsafe fn gemm_best_double<const A_ALONG_K: bool, const B_ALONG_K: bool, con
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
+    addend: GlobalMut<f64>,
     bias: Global<f64>,
+    row_scales: Global<f64>,
+    column_scales: Global<f64>,
     problem: Problem,
     alpha: f64,
     beta: f64,
 ) {
-    product::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(
-        a, b, c, bias, &problem, alpha, beta,
-    );
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    product::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(a, b, out, &problem);
 }
 
 /// [`gemm_best`] for products of few tiles. A thread computes 4 x 8 elements, with a block of 128 threads per 64 x 64 tile of
@@ -145,14 +166,24 @@ pub unsafe fn gemm_best_small<const A_ALONG_K: bool, const B_ALONG_K: bool, cons
     a: Global<f32>,
     b: Global<f32>,
     c: GlobalMut<f32>,
+    addend: GlobalMut<f32>,
     bias: Global<f32>,
+    row_scales: Global<f32>,
+    column_scales: Global<f32>,
     problem: Problem,
     alpha: f32,
     beta: f32,
 ) {
-    product_of_small_tiles::<f32, Numbers<f32, ROW>, 4, A_ALONG_K, B_ALONG_K>(
-        a, b, c, bias, &problem, alpha, beta,
-    );
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    product_of_small_tiles::<f32, Numbers<f32, ROW>, 4, A_ALONG_K, B_ALONG_K>(a, b, out, &problem);
 }
 
 /// [`gemm_best_small`] in `f64`.
@@ -177,14 +208,24 @@ pub unsafe fn gemm_best_small_double<
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
+    addend: GlobalMut<f64>,
     bias: Global<f64>,
+    row_scales: Global<f64>,
+    column_scales: Global<f64>,
     problem: Problem,
     alpha: f64,
     beta: f64,
 ) {
-    product_of_small_tiles::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(
-        a, b, c, bias, &problem, alpha, beta,
-    );
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    product_of_small_tiles::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(a, b, out, &problem);
 }
 
 /// The body of [`gemm_best`], with the values of the policy row `N`: computes this block's tile of C.
@@ -200,18 +241,15 @@ fn product<
 >(
     a: Global<T>,
     b: Global<T>,
-    c: GlobalMut<T>,
-    bias: Global<T>,
+    out: Output<T>,
     problem: &Problem,
-    alpha: T,
-    beta: T,
 ) {
     const { assert!(N::POLICY.step == STEPS[0] || N::POLICY.step == STEPS[1]) };
     let group = const { N::POLICY.group };
     if const { N::POLICY.step == STEPS[0] } {
-        product_by!(LARGE, STEPS[0]; a, b, c, bias, problem, alpha, beta, group);
+        product_by!(LARGE, STEPS[0]; a, b, out, problem, group);
     } else {
-        product_by!(LARGE, STEPS[1]; a, b, c, bias, problem, alpha, beta, group);
+        product_by!(LARGE, STEPS[1]; a, b, out, problem, group);
     }
 }
 
@@ -228,18 +266,15 @@ fn product_of_small_tiles<
 >(
     a: Global<T>,
     b: Global<T>,
-    c: GlobalMut<T>,
-    bias: Global<T>,
+    out: Output<T>,
     problem: &Problem,
-    alpha: T,
-    beta: T,
 ) {
     const { assert!(N::POLICY.small_step == STEPS[0] || N::POLICY.small_step == STEPS[1]) };
     let group = const { N::POLICY.group };
     if const { N::POLICY.small_step == STEPS[0] } {
-        product_by!(SMALL, STEPS[0]; a, b, c, bias, problem, alpha, beta, group);
+        product_by!(SMALL, STEPS[0]; a, b, out, problem, group);
     } else {
-        product_by!(SMALL, STEPS[1]; a, b, c, bias, problem, alpha, beta, group);
+        product_by!(SMALL, STEPS[1]; a, b, out, problem, group);
     }
 }
 
@@ -258,11 +293,8 @@ fn product_by<
 >(
     a: Global<T>,
     b: Global<T>,
-    c: GlobalMut<T>,
-    bias: Global<T>,
+    out: Output<T>,
     problem: &Problem,
-    alpha: T,
-    beta: T,
     group: u32,
     [tiles_a, tiles_b]: [Shared<T>; 2],
 ) {
@@ -309,29 +341,28 @@ fn product_by<
     accumulate_rest(&mut sums, a, b, done, problem.k);
 
     // Only now: its address would take registers from the loop.
-    let c = problem.result(number, c);
-    let ldc = problem.ldc;
-    let aligned = is_aligned(c.as_ptr().cast_const(), ldc);
+    let out = out.of_product(problem, number);
+    let aligned = out.is_aligned(problem, 16);
     let whole = top + TILE <= problem.m && left + TILE <= problem.n;
+    let row_of = |i: usize| top + row + i / CHUNK * row_stride + i % CHUNK;
+    let column_of = |j: usize| left + column + j / CHUNK * column_stride + j % CHUNK;
+    out.scale(problem, &mut sums, row_of, column_of);
     unrolled!(i < ROWS => {
-        let row = top + row + i / CHUNK * row_stride + i % CHUNK;
+        let row = row_of(i);
         unrolled!(number < PER_THREAD / CHUNK => {
-            let column = left + column + number * column_stride;
-            let at = row * ldc + column;
-            let mut values = [T::ZERO; CHUNK];
+            let column = column_of(number * CHUNK);
+            let at = row * problem.ldc + column;
+            let mut values = out.old::<CHUNK>(problem, [row, column], aligned && whole);
+            unrolled!(j < CHUNK => {
+                let sum = sums[i][number * CHUNK + j];
+                values[j] = scaled(out.alpha, sum, out.beta, || values[j]);
+            });
             if aligned && whole {
-                if beta != T::ZERO {
-                    values = c.get_chunk(at);
-                }
-                unrolled!(j < CHUNK => {
-                    values[j] = scaled(alpha, sums[i][number * CHUNK + j], beta, || values[j]);
-                });
-                c.set_chunk(at, values);
+                out.c.set_chunk(at, values);
             } else {
                 unrolled!(j < CHUNK => {
                     if row < problem.m && column + j < problem.n {
-                        let sum = sums[i][number * CHUNK + j];
-                        c.set(at + j, scaled(alpha, sum, beta, || c.get(at + j)));
+                        out.c.set(at + j, values[j]);
                     }
                 });
             }
@@ -344,7 +375,7 @@ fn product_by<
     } else {
         thread
     };
-    problem.finish_tile(c, bias, [top, left], [TILE; 2], (thread, BLOCK));
+    out.finish_tile(problem, [top, left], [TILE; 2], (thread, BLOCK));
 }
 
 /// Adds the products of the first `tiles` tiles, which lie within the matrices and are aligned.

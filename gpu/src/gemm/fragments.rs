@@ -31,6 +31,7 @@ use cuda_std::{
 
 use super::{
     operand::is_aligned,
+    output::{Output, scaled},
     policy::{
         BEST_BLOCK, BEST_TILE, FRAGMENTS_GROUP, FRAGMENTS_STAGES, FRAGMENTS_STEP, FRAGMENTS_WARPS,
         LARGE, SMALL,
@@ -161,12 +162,24 @@ pub unsafe fn gemm_best_fragments<
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T::Result>,
+    addend: GlobalMut<T::Result>,
     bias: Global<T::Result>,
+    row_scales: Global<T::Scale>,
+    column_scales: Global<T::Scale>,
     problem: Problem,
     alpha: T::Scale,
     beta: T::Scale,
 ) {
-    product!(LARGE: a, b, c, bias, problem, alpha, beta);
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    product!(LARGE: a, b, out, problem);
 }
 
 /// [`gemm_best_fragments`] for products of few tiles: a block of 128 threads per 64 x 64 tile of C, of which a warp computes
@@ -209,12 +222,24 @@ pub unsafe fn gemm_best_fragments_small<
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T::Result>,
+    addend: GlobalMut<T::Result>,
     bias: Global<T::Result>,
+    row_scales: Global<T::Scale>,
+    column_scales: Global<T::Scale>,
     problem: Problem,
     alpha: T::Scale,
     beta: T::Scale,
 ) {
-    product!(SMALL: a, b, c, bias, problem, alpha, beta);
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    product!(SMALL: a, b, out, problem);
 }
 
 /// One of the two operands for a block of `BLOCK` threads: a band of `TILE` rows of op(A), or columns of op(B), along k, of
@@ -468,11 +493,8 @@ fn product_by<
 >(
     a: Global<T>,
     b: Global<T>,
-    c: GlobalMut<T::Result>,
-    bias: Global<T::Result>,
+    out: Output<T::Result>,
     problem: Problem,
-    alpha: T::Scale,
-    beta: T::Scale,
     [ring_a, ring_b]: [Shared<T>; 2],
 ) {
     const {
@@ -481,7 +503,7 @@ fn product_by<
     }
     let (number, top, left) = tile_origin(&problem, FRAGMENTS_GROUP, TILE, TILE);
     let (a, b) = problem.operands(number, a, b);
-    let c = problem.result(number, c);
+    let out = out.of_product(&problem, number);
     let k = problem.k;
     let ld = if A_ALONG_K {
         problem.a.row
@@ -546,52 +568,38 @@ fn product_by<
         tile += 1;
     }
 
-    let ldc = problem.ldc;
-    let first = c.as_ptr().cast_const();
-    let aligned =
-        (first.addr() | (ldc * size_of::<T::Result>())).is_multiple_of(2 * size_of::<T::Result>());
+    let aligned = out.is_aligned(&problem, const { 2 * size_of::<T::Result>() });
     let whole = top + TILE <= problem.m && left + TILE <= problem.n;
     let (first_row, first_column) = (top + down + lane / 4, left + across + lane % 4 * 2);
     // The elements of a fragment are two pairs, 8 rows apart. Every step is a loop of its own, so that they are decided once.
+    out.scale_fragments(&problem, [first_row, first_column], &mut sums);
     unrolled!(i < { 2 * ROWS } => {
         unrolled!(number < COLUMNS of 4 => {
             let (row, column) = (first_row + i * 8, first_column + number * 8);
-            let at = row * ldc + column;
-            let mut old = [T::Result::ZERO; 2];
-            if beta != T::Scale::ZERO {
-                if aligned && whole {
-                    old = c.get_chunk(at);
-                } else {
-                    unrolled!(j < 2 of 4 => {
-                        if row < problem.m && column + j < problem.n {
-                            old[j] = c.get(at + j);
-                        }
-                    });
-                }
-            }
+            let old = out.old::<2>(&problem, [row, column], aligned && whole);
             unrolled!(j < 2 of 4 => {
                 let sum = &mut sums[i / 2][number][i % 2 * 2 + j];
-                *sum = scaled(alpha, *sum, beta, || old[j]);
+                *sum = scaled(out.alpha, *sum, out.beta, || old[j]);
             });
         });
     });
     unrolled!(row < ROWS of 4 => {
-        problem.finish_row(bias, first_column, &mut sums[row]);
+        out.finish_fragments(&problem, first_column, &mut sums[row]);
     });
     unrolled!(i < { 2 * ROWS } => {
         unrolled!(number < COLUMNS of 4 => {
             let (row, column) = (first_row + i * 8, first_column + number * 8);
-            let at = row * ldc + column;
+            let at = row * problem.ldc + column;
             let mut values = [T::Result::ZERO; 2];
             unrolled!(j < 2 of 4 => {
                 values[j] = T::Result::rounded(sums[i / 2][number][i % 2 * 2 + j]);
             });
             if aligned && whole {
-                c.set_chunk(at, values);
+                out.c.set_chunk(at, values);
             } else {
                 unrolled!(j < 2 of 4 => {
                     if row < problem.m && column + j < problem.n {
-                        c.set(at + j, values[j]);
+                        out.c.set(at + j, values[j]);
                     }
                 });
             }

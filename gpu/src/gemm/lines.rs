@@ -34,7 +34,7 @@ use cuda_std::{
 };
 
 use super::{
-    operand::is_aligned,
+    output::Output,
     parts::write_part,
     planes::{self, Planes, write},
     policy::{
@@ -317,7 +317,10 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
     tiles_of_x: Global<T>,
     tiles_of_y: Global<T>,
     c: GlobalMut<T::Result>,
+    addend: GlobalMut<T::Result>,
     bias: Global<T::Result>,
+    row_scales: Global<T::Scale>,
+    column_scales: Global<T::Scale>,
     sums_of_parts: GlobalMut<T::Scale>,
     problem: Problem,
     part: usize,
@@ -356,7 +359,7 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
         true => Problem {
             m: problem.n,
             n: problem.m,
-            next: [problem.next[1], problem.next[0], problem.next[2]],
+            next: [problem.next[1], problem.next[0], 0, 0],
             ..*problem
         },
         false => *problem,
@@ -421,7 +424,15 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
     thread::increase_registers::<MANY_REGISTERS>();
     let consumer = warpgroup - 1;
     let own = (thread % WARPGROUP) as usize;
-    let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
     while let Some(tile) = tiles.next() {
         let mut sums = <[T::Scale; SUMS]>::ZERO;
         let mut step = 0;
@@ -461,14 +472,15 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
             );
             continue;
         }
-        let c = problem.result(tile.product, c);
+        let out = out.of_product(problem, tile.product);
+        let is_aligned = out.is_aligned(problem, 16);
         let is_whole = top + 64 <= of_d.m && left + width <= of_d.n;
         let is_plain = is_whole && beta == T::Scale::ZERO && !problem.epilogue.is_some();
         let (_, column) = wgmma::place(own, 0);
         let value = |sum: T::Scale| T::Result::rounded(alpha.times(sum));
         if is_plain && TURNED {
             // Four lanes write 16 bytes of a line of C together, and next to them right behind.
-            let place = c.skip((left + column) * problem.ldc + top + rows[0]);
+            let place = out.c.skip((left + column) * problem.ldc + top + rows[0]);
             unrolled!(panel < { SUMS / 32 } of 4 => {
                 unrolled!(i < 32 of 32 => {
                     let line = 64 * panel + i / 4 * 8 + i % 2;
@@ -480,7 +492,7 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
         if is_plain && is_aligned {
             // Four lanes write 32 bytes of a line together, which is what memory takes at once.
             let below = (rows[1] - rows[0]) * problem.ldc;
-            let place = c.skip((top + rows[0]) * problem.ldc + left + column);
+            let place = out.c.skip((top + rows[0]) * problem.ldc + left + column);
             unrolled!(panel < { SUMS / 32 } of 4 => {
                 unrolled!(i < 16 of 16 => {
                     let at = 32 * panel + 2 * i;
@@ -496,18 +508,17 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
             unrolled!(i < 8 => {
                 unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
             });
-            let factors = [alpha, beta];
             if TURNED {
                 put_turned(&staging, rows, part);
                 let corner = [left + 64 * panel, top];
                 let sum_at = |sum, _| sum;
-                write(&staging, turned, c, bias, problem, corner, is_aligned, factors, sum_at);
+                write(&staging, turned, &out, problem, corner, is_aligned, sum_at);
             } else {
                 staging.put_sums(rows, part);
                 let corner = [top, left + 64 * panel];
                 let four = Staging::<T>::four;
                 let sum_at = |sum, _| sum;
-                write(&staging, four, c, bias, problem, corner, is_aligned, factors, sum_at);
+                write(&staging, four, &out, problem, corner, is_aligned, sum_at);
             }
         });
     }

@@ -53,6 +53,7 @@ mod ladder;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod lines;
 mod operand;
+mod output;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod parts;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -81,11 +82,12 @@ pub use lines::{
     BySteps, ByThreads, FromShared, GemmBestLines, GemmBestTiles, Multiplied, OfLines, Source,
     gemm_best_lines, gemm_best_tiles,
 };
+pub use output::Epilogue;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use parts::{GemmBestParts, gemm_best_parts};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use planes::{GemmBestPlanes, GemmBestSplit, gemm_best_planes, gemm_best_split};
-pub use problem::{Element, Epilogue, Problem, Scalar, Strides};
+pub use problem::{Element, Problem, Scalar, Strides};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use skinny::{AcrossShared, GemmBestSkinny, gemm_best_skinny};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
@@ -158,7 +160,10 @@ mod launch {
         Global<T>,
         Global<T>,
         GlobalMut<<T as Element>::Result>,
+        GlobalMut<<T as Element>::Result>,
         Global<<T as Element>::Result>,
+        Global<<T as Element>::Scale>,
+        Global<<T as Element>::Scale>,
         Problem,
         <T as Element>::Scale,
         <T as Element>::Scale,
@@ -169,7 +174,10 @@ mod launch {
         EncodedTensorMap,
         EncodedTensorMap,
         GlobalMut<<T as Element>::Result>,
+        GlobalMut<<T as Element>::Result>,
         Global<<T as Element>::Result>,
+        Global<<T as Element>::Scale>,
+        Global<<T as Element>::Scale>,
         GlobalMut<<T as Element>::Scale>,
         Problem,
         usize,
@@ -181,7 +189,10 @@ mod launch {
     pub type Parts<T> = Entry<(
         Global<<T as Element>::Scale>,
         GlobalMut<T>,
+        GlobalMut<T>,
         Global<T>,
+        Global<<T as Element>::Scale>,
+        Global<<T as Element>::Scale>,
         Problem,
         usize,
         <T as Element>::Scale,
@@ -203,7 +214,10 @@ mod launch {
         EncodedTensorMap,
         EncodedTensorMap,
         GlobalMut<<T as Element>::Result>,
+        GlobalMut<<T as Element>::Result>,
         Global<<T as Element>::Result>,
+        Global<<T as Element>::Scale>,
+        Global<<T as Element>::Scale>,
         Problem,
         <T as Element>::Scale,
         <T as Element>::Scale,
@@ -225,7 +239,10 @@ mod launch {
         Global<T>,
         Global<T>,
         GlobalMut<<T as Element>::Result>,
+        GlobalMut<<T as Element>::Result>,
         Global<<T as Element>::Result>,
+        Global<<T as Element>::Scale>,
+        Global<<T as Element>::Scale>,
         Problem,
         <T as Element>::Scale,
         <T as Element>::Scale,
@@ -257,7 +274,10 @@ mod launch {
         Global<T>,
         Global<T>,
         GlobalMut<<T as Element>::Result>,
+        GlobalMut<<T as Element>::Result>,
         Global<<T as Element>::Result>,
+        Global<<T as Element>::Scale>,
+        Global<<T as Element>::Scale>,
         GlobalMut<<T as Element>::Scale>,
         Problem,
         usize,
@@ -297,7 +317,10 @@ mod launch {
         EncodedTensorMap,
         EncodedTensorMap,
         GlobalMut<<T as Element>::Result>,
+        GlobalMut<<T as Element>::Result>,
         Global<<T as Element>::Result>,
+        Global<<T as Element>::Scale>,
+        Global<<T as Element>::Scale>,
         GlobalMut<<T as Element>::Scale>,
         GlobalMut<u32>,
         Problem,

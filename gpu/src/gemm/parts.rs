@@ -13,6 +13,7 @@
 use cuda_std::{bf16, f16, prelude::*, unrolled, wgmma};
 
 use super::{
+    output::Output,
     policy::{PARTS_BLOCK, PARTS_CHUNK, parts_pitch},
     problem::*,
 };
@@ -81,7 +82,10 @@ const TOGETHER: usize = 8;
 pub unsafe fn gemm_best_parts<T: Element>(
     sums: Global<T::Scale>,
     c: GlobalMut<T>,
+    addend: GlobalMut<T>,
     bias: Global<T>,
+    row_scales: Global<T::Scale>,
+    column_scales: Global<T::Scale>,
     problem: Problem,
     part: usize,
     alpha: T::Scale,
@@ -102,9 +106,18 @@ pub unsafe fn gemm_best_parts<T: Element>(
     let (first, all) = (chunk as usize * PARTS_CHUNK, chunks as usize * PARTS_CHUNK);
     let parts = problem.k.div_ceil(part);
     let sums = sums.skip(product * parts * all);
-    let c = problem.result(product, c);
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    let out = out.of_product(&problem, product);
     let part = |number| sums.get_chunk(number * all + first);
-    add_parts(part, parts, c, bias, &problem, [row, column], [alpha, beta]);
+    add_parts(part, parts, out, &problem, [row, column]);
 }
 
 /// Writes the elements of C of a chunk at (row, column): those that C has. `part` returns a part's sums of the chunk.
@@ -113,11 +126,9 @@ pub unsafe fn gemm_best_parts<T: Element>(
 pub(super) fn add_parts<T: Element>(
     part: impl Fn(usize) -> [T::Scale; PARTS_CHUNK],
     parts: usize,
-    c: GlobalMut<T>,
-    bias: Global<T>,
+    out: Output<T>,
     problem: &Problem,
     [row, column]: [usize; 2],
-    [alpha, beta]: [T::Scale; 2],
 ) {
     let mut total = part(0);
     let mut number = 1;
@@ -131,13 +142,9 @@ pub(super) fn add_parts<T: Element>(
         total = added(total, part(number));
         number += 1;
     }
-    let at = row * problem.ldc + column;
     unrolled!(i < PARTS_CHUNK => {
         if column + i < problem.n {
-            let old = || c.get(at + i);
-            let value = scaled(alpha, total[i], beta, old);
-            let value = problem.epilogue.apply(value, bias, column + i);
-            c.set(at + i, T::rounded(value));
+            out.write(problem, [row, column + i], total[i]);
         }
     });
 }

@@ -40,6 +40,7 @@ use cuda_std::{
 
 use super::{
     operand::is_aligned,
+    output::Output,
     policy::{
         PLANES, PLANES_GROUP, SPLIT_BLOCK, WGMMA_BLOCK, WGMMA_HEIGHT, wgmma_bytes, wgmma_slots,
     },
@@ -260,7 +261,10 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
     a: Global<f32>,
     b: Global<f32>,
     c: GlobalMut<f32>,
+    addend: GlobalMut<f32>,
     bias: Global<f32>,
+    row_scales: Global<f32>,
+    column_scales: Global<f32>,
     problem: Problem,
     alpha: f32,
     beta: f32,
@@ -324,7 +328,16 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
     let own = (thread % WARPGROUP) as usize;
     let first = slots * room + 2 * consumer as usize * PANEL;
     let staging = Staging::new(memory.skip(first), consumer, own);
-    let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    let is_aligned = out.is_aligned(problem, 16);
     let of_a = |slot: Slot| {
         Tile::<bf16, true>::new(
             memory,
@@ -378,7 +391,7 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
         }
         let (top, left) = (tile.top + consumer as usize * 64, tile.left);
         let (a, b) = problem.operands(tile.product, a, b);
-        let c = problem.result(tile.product, c);
+        let out = out.of_product(problem, tile.product);
         staging.meet();
         unrolled!(panel < { SUMS / 32 } of 4 => {
             let mut part = [0.0; 32];
@@ -391,7 +404,7 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
                 if sum.is_finite() { sum } else { exact(a, b, problem, place) }
             };
             let four = Staging::<bf16>::four;
-            write(&staging, four, c, bias, problem, corner, is_aligned, [alpha, beta], sum_at);
+            write(&staging, four, &out, problem, corner, is_aligned, sum_at);
         });
     }
 }
@@ -400,7 +413,7 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
 const FOUR: usize = 4;
 
 /// Writes a panel of 64 x 64 elements of C, whose sums are in `staging`, and waits for the others. `four` returns the place of
-/// four sums of a line from a column on, `is_aligned` says whether fours of C are, and `sum_at` returns what takes the place of
+/// four sums of a line from a column on, `is_aligned` says whether fours of C and of the addend are, and `sum_at` returns what takes the place of
 /// a sum for a row and a column. The loop is not unrolled, so that its instructions are few.
 #[inline(always)]
 #[track_caller]
@@ -408,12 +421,10 @@ const FOUR: usize = 4;
 pub(super) fn write<T: Factor, C: Element>(
     staging: &Staging<T>,
     four: impl Fn(usize, usize) -> usize,
-    c: GlobalMut<C>,
-    bias: Global<C>,
+    out: &Output<C>,
     problem: &Problem,
     [top, left]: [usize; 2],
     is_aligned: bool,
-    [alpha, beta]: [C::Scale; 2],
     sum_at: impl Fn(C::Scale, [usize; 2]) -> C::Scale,
 ) {
     let column = staging.own % (64 / FOUR) * FOUR;
@@ -427,17 +438,16 @@ pub(super) fn write<T: Factor, C: Element>(
         let mut values = [C::ZERO; FOUR];
         unrolled!(j < FOUR => {
             if j < inside {
-                let sum = sum_at(sums[j], [row, first + j]);
-                let value = scaled(alpha, sum, beta, || c.get(at + j));
-                values[j] = C::rounded(problem.epilogue.apply(value, bias, first + j));
+                let place = [row, first + j];
+                values[j] = out.element(problem, place, sum_at(sums[j], place));
             }
         });
         if is_aligned && inside == FOUR {
-            c.set_chunk(at, values);
+            out.c.set_chunk(at, values);
         } else {
             unrolled!(j < FOUR => {
                 if j < inside {
-                    c.set(at + j, values[j]);
+                    out.c.set(at + j, values[j]);
                 }
             });
         }

@@ -1,14 +1,13 @@
-//! The problem of a launch: sizes, strides, and the last steps of an element of C.
+//! The problem of a launch: sizes and strides, and its types.
 
 use cuda_std::{
     F8E4M3, F8E5M2, GpuFloat, Plain, bf16,
     convert::{f16_to_f32, f32_to_f16},
     f16,
     prelude::*,
-    unrolled,
 };
 
-use super::gelu;
+use super::{gelu, output::Epilogue};
 
 /// The requirements of a type of factors for a launch.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -230,62 +229,6 @@ impl Strides {
     }
 }
 
-/// What is done with an element of C after the factors: any of the constants, combined by `|`.
-#[repr(transparent)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Epilogue(pub usize);
-
-impl Epilogue {
-    /// Nothing.
-    pub const NONE: Self = Self(0);
-    /// The element of the bias for its column is added.
-    pub const BIAS: Self = Self(1);
-    /// Then numbers below 0 become 0.
-    pub const RELU: Self = Self(2);
-    /// Then [`Element::gelu`] is computed.
-    pub const GELU: Self = Self(4);
-
-    /// Returns both.
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Returns whether any of `other` is done.
-    #[inline(always)]
-    pub fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    /// Returns whether anything is done.
-    #[inline(always)]
-    pub fn is_some(self) -> bool {
-        self.0 != 0
-    }
-
-    /// Computes an element of C in this column. The columns of `bias` are those of C.
-    #[inline(always)]
-    #[track_caller]
-    pub fn apply<T: Element>(self, value: T::Scale, bias: Global<T>, column: usize) -> T::Scale {
-        let mut value = value;
-        if self.has(Self::BIAS) {
-            value = value.plus(bias.get(column).widen());
-        }
-        if self.has(Self::RELU) {
-            value = relu(value);
-        }
-        if self.has(Self::GELU) {
-            value = T::gelu(value);
-        }
-        value
-    }
-}
-
-/// Returns 0 for a number below 0. NaN stays.
-#[inline(always)]
-pub(super) fn relu<T: Scalar>(value: T) -> T {
-    if value < T::ZERO { T::ZERO } else { value }
-}
-
 /// The sizes of a product, and the layout of its matrices. There may be several products of the same sizes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -302,10 +245,12 @@ pub struct Problem {
     pub b: Strides,
     /// The distance between rows of C, in elements.
     pub ldc: usize,
+    /// The distance between rows of the matrix that `beta` multiplies, in elements.
+    pub ld_addend: usize,
     /// The number of products.
     pub count: usize,
-    /// The distances of A, B and C from those of the next product, in elements. 0 if it has the same.
-    pub next: [usize; 3],
+    /// The distances of A, B, C and that matrix from those of the next product, in elements. 0 if it has the same.
+    pub next: [usize; 4],
     /// What is done with elements of C.
     pub epilogue: Epilogue,
 }
@@ -320,138 +265,14 @@ impl Problem {
         a: Global<T>,
         b: Global<T>,
     ) -> (Global<T>, Global<T>) {
-        let [to_a, to_b, _] = self.next;
+        let [to_a, to_b, ..] = self.next;
         (a.skip(number * to_a), b.skip(number * to_b))
-    }
-
-    /// Returns C of a product. The view is of that of the first one.
-    #[inline(always)]
-    #[track_caller]
-    pub(super) fn result<T: Element>(&self, number: usize, c: GlobalMut<T>) -> GlobalMut<T> {
-        c.skip(number * self.next[2])
-    }
-
-    /// Does the epilogue of a thread's elements of fragments of 16 x 8 elements that lie beside each other: in each, two of a
-    /// row and two of the 8th row below. `first` is the column of the first one. Every step is a loop of its own, so that they
-    /// are decided once.
-    #[inline(always)]
-    #[track_caller]
-    pub(super) fn finish_row<T: Element, const COLUMNS: usize>(
-        &self,
-        bias: Global<T>,
-        first: usize,
-        values: &mut [[T::Scale; 4]; COLUMNS],
-    ) {
-        let epilogue = self.epilogue;
-        if epilogue.has(Epilogue::BIAS) {
-            unrolled!(i < COLUMNS => {
-                unrolled!(j < 2 of 4 => {
-                    let column = first + 8 * i + j;
-                    if column < self.n {
-                        let of_column = bias.get(column).widen();
-                        values[i][j] = values[i][j].plus(of_column);
-                        values[i][j + 2] = values[i][j + 2].plus(of_column);
-                    }
-                });
-            });
-        }
-        if epilogue.has(Epilogue::RELU) {
-            unrolled!(i < COLUMNS => {
-                unrolled!(j < 4 => { values[i][j] = relu(values[i][j]); });
-            });
-        }
-        if epilogue.has(Epilogue::GELU) {
-            unrolled!(i < COLUMNS => {
-                unrolled!(j < 4 => { values[i][j] = T::gelu(values[i][j]); });
-            });
-        }
-    }
-
-    /// Returns the bias of adjacent columns from one on, if there is a bias: what is loaded once for many rows.
-    #[inline(always)]
-    #[track_caller]
-    pub(super) fn bias_of<T: Element<Scale = f32>, const N: usize>(
-        &self,
-        bias: Global<T>,
-        first: usize,
-    ) -> [f32; N] {
-        let mut of_columns = [0.0; N];
-        if self.epilogue.has(Epilogue::BIAS) {
-            unrolled!(i < N => {
-                if first + i < self.n {
-                    of_columns[i] = bias.get(first + i).widen();
-                }
-            });
-        }
-        of_columns
-    }
-
-    /// Does the epilogue of adjacent elements of a row, whose columns have this bias.
-    #[inline(always)]
-    pub(super) fn finish_chunk<T: Element<Scale = f32>, const N: usize>(
-        &self,
-        of_columns: [f32; N],
-        values: &mut [f32; N],
-    ) {
-        let epilogue = self.epilogue;
-        if epilogue.has(Epilogue::BIAS) {
-            unrolled!(i < N => { values[i] += of_columns[i]; });
-        }
-        if epilogue.has(Epilogue::RELU) {
-            unrolled!(i < N => { values[i] = relu(values[i]); });
-        }
-        if epilogue.has(Epilogue::GELU) {
-            unrolled!(i < N => { values[i] = T::gelu(values[i]); });
-        }
-    }
-
-    /// Does the epilogue of a tile of C, which the block has written without it. Elements of C are those of sums, so nothing
-    /// was rounded twice. `thread` is this
-    /// one's number of `threads`.
-    #[inline(always)]
-    #[track_caller]
-    pub(super) fn finish_tile<T: Scalar>(
-        &self,
-        c: GlobalMut<T>,
-        bias: Global<T>,
-        [top, left]: [usize; 2],
-        [height, width]: [usize; 2],
-        (thread, threads): (usize, usize),
-    ) {
-        if !self.epilogue.is_some() {
-            return;
-        }
-        thread::sync_threads();
-        let mut i = thread;
-        while i < height * width {
-            let (row, column) = (top + i / width, left + i % width);
-            if row < self.m && column < self.n {
-                let at = row * self.ldc + column;
-                c.set(at, self.epilogue.apply(c.get(at), bias, column));
-            }
-            i += threads;
-        }
     }
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 // SAFETY: the fields are plain 64-bit words on both targets, without padding.
 unsafe impl cuda_std::kernel::ByValue for Problem {}
-
-/// Returns an element of C, before its epilogue, from the sum of its products and, unless `beta` is 0, its old value.
-#[inline(always)]
-pub(super) fn scaled<T: Element>(
-    alpha: T::Scale,
-    sum: T::Scale,
-    beta: T::Scale,
-    old: impl FnOnce() -> T,
-) -> T::Scale {
-    if beta == T::Scale::ZERO {
-        alpha.times(sum)
-    } else {
-        alpha.mul_add(sum, beta.times(old().widen()))
-    }
-}
 
 /// Returns the number of this block's product, and the first row and column of its tile of C.
 #[inline(always)]

@@ -28,6 +28,7 @@ use cuda_std::{
 
 use super::{
     lines::{BySteps, ByThreads, FromShared, Multiplied, Source},
+    output::Output,
     parts::add_parts,
     policy::{
         LINE, PARTS_CHUNK, SKINNY_BLOCK, SKINNY_HEIGHT, SKINNY_MOST_SLOTS, SKINNY_PITCH,
@@ -95,7 +96,10 @@ pub unsafe fn gemm_best_skinny<T: Multiplied, X: Source<T>, const SUMS: usize>(
     x: TensorMap,
     y: TensorMap,
     c: GlobalMut<T::Result>,
+    addend: GlobalMut<T::Result>,
     bias: Global<T::Result>,
+    row_scales: Global<T::Scale>,
+    column_scales: Global<T::Scale>,
     sums_of_parts: GlobalMut<T::Scale>,
     tickets: GlobalMut<u32>,
     problem: Problem,
@@ -133,7 +137,7 @@ pub unsafe fn gemm_best_skinny<T: Multiplied, X: Source<T>, const SUMS: usize>(
         true => Problem {
             m: problem.n,
             n: problem.m,
-            next: [problem.next[1], problem.next[0], problem.next[2]],
+            next: [problem.next[1], problem.next[0], 0, 0],
             ..*problem
         },
         false => *problem,
@@ -189,6 +193,15 @@ pub unsafe fn gemm_best_skinny<T: Multiplied, X: Source<T>, const SUMS: usize>(
         bulk::fence_proxy_async();
         thread::sync_threads_named(1, WARPGROUP);
     }
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
     while let Some(tile) = tiles.next() {
         let mut sums = <[T::Scale; SUMS]>::ZERO;
         let mut step = 0;
@@ -229,7 +242,7 @@ pub unsafe fn gemm_best_skinny<T: Multiplied, X: Source<T>, const SUMS: usize>(
             true => (i / (height / of_each), i % (height / of_each) * of_each),
             false => (i / (width / of_each), i % (width / of_each) * of_each),
         };
-        let c = problem.result(tile.product, c);
+        let out = out.of_product(problem, tile.product);
         let pitch = parts_pitch(problem.n);
         let is_part = part < problem.k;
         let end = if is_part { pitch } else { problem.n };
@@ -248,10 +261,7 @@ pub unsafe fn gemm_best_skinny<T: Multiplied, X: Source<T>, const SUMS: usize>(
                 let at = (tile.number * problem.m + down) * pitch + across;
                 sums_of_parts.set(at, sum);
             } else if is_inside {
-                let at = down * problem.ldc + across;
-                let value = scaled(alpha, sum, beta, || c.get(at));
-                let value = problem.epilogue.apply(value, bias, across);
-                c.set(at, T::Result::rounded(value));
+                out.write(problem, [down, across], sum);
             }
             i += WARPGROUP as usize;
         }
@@ -272,7 +282,7 @@ pub unsafe fn gemm_best_skinny<T: Multiplied, X: Source<T>, const SUMS: usize>(
             if down < lines && column < problem.n {
                 let at = row * pitch + column;
                 let part = |number| of_product.get_chunk(number * problem.m * pitch + at);
-                add_parts(part, parts, c, bias, problem, [row, column], [alpha, beta]);
+                add_parts(part, parts, out, problem, [row, column]);
             }
             i += WARPGROUP as usize;
         }

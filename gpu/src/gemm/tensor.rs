@@ -24,6 +24,7 @@ use cuda_std::{async_copy, mma, prelude::*, shared::DynamicShared, unrolled};
 
 use super::{
     operand::is_aligned,
+    output::{Output, scaled},
     policy::{
         LARGE, Policy, SMALL, TENSOR_BLOCK, TENSOR_TILE, TENSOR_WARPS, tensor_pitch, tensor_room,
     },
@@ -102,12 +103,24 @@ pub unsafe fn gemm_best_tensor<const A_ALONG_K: bool, const B_ALONG_K: bool, con
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
+    addend: GlobalMut<f64>,
     bias: Global<f64>,
+    row_scales: Global<f64>,
+    column_scales: Global<f64>,
     problem: Problem,
     alpha: f64,
     beta: f64,
 ) {
-    product!(LARGE: a, b, c, bias, problem, alpha, beta);
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    product!(LARGE: a, b, out, problem);
 }
 
 /// [`gemm_best_tensor`] with a block of 128 threads per 64 x 64 tile of C, of which a warp computes 32 x 32 elements, for
@@ -134,12 +147,24 @@ pub unsafe fn gemm_best_tensor_small<
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
+    addend: GlobalMut<f64>,
     bias: Global<f64>,
+    row_scales: Global<f64>,
+    column_scales: Global<f64>,
     problem: Problem,
     alpha: f64,
     beta: f64,
 ) {
-    product!(SMALL: a, b, c, bias, problem, alpha, beta);
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    product!(SMALL: a, b, out, problem);
 }
 
 /// One of the two operands for a block of `BLOCK` threads: a band of `TILE` rows of op(A), or columns of op(B), along k, of
@@ -349,11 +374,8 @@ fn product_by<
 >(
     a: Global<f64>,
     b: Global<f64>,
-    c: GlobalMut<f64>,
-    bias: Global<f64>,
+    out: Output<f64>,
     problem: Problem,
-    alpha: f64,
-    beta: f64,
     group: u32,
 ) {
     const {
@@ -362,7 +384,7 @@ fn product_by<
     }
     let (number, top, left) = tile_origin(&problem, group, HEIGHT, WIDTH);
     let (a, b) = problem.operands(number, a, b);
-    let c = problem.result(number, c);
+    let out = out.of_product(&problem, number);
     let k = problem.k;
     // SAFETY: the launch gives as much, and nothing else uses it.
     let mut memory = unsafe { DynamicShared::new() };
@@ -485,34 +507,32 @@ fn product_by<
         }
     }
 
-    let ldc = problem.ldc;
-    let aligned = is_aligned(c.as_ptr().cast_const(), ldc);
+    let aligned = out.is_aligned(&problem, 16);
     let whole = top + HEIGHT <= problem.m && left + WIDTH <= problem.n;
     let (first_row, first_column) = (top + down + lane_group, left + across + within * 2);
+    out.scale_fragments(&problem, [first_row, first_column], &mut sums);
     unrolled!(row_of_two < { 2 * ROWS } => {
         let row = first_row + row_of_two * 8;
         unrolled!(number < COLUMNS of 4 => {
             let column = first_column + number * 8;
-            let at = row * ldc + column;
+            let at = row * problem.ldc + column;
             let [s0, s1, s2, s3] = sums[row_of_two / 2][number];
             #[allow(clippy::manual_is_multiple_of)]
             let pair = if row_of_two % 2 == 0 { [s0, s1] } else { [s2, s3] };
+            let mut values = out.old::<2>(&problem, [row, column], aligned && whole);
+            unrolled!(j < 2 of 4 => {
+                values[j] = scaled(out.alpha, pair[j], out.beta, || values[j]);
+            });
             if aligned && whole {
-                let mut values = [0.0; 2];
-                if beta != 0.0 {
-                    values = c.get_chunk(at);
-                }
-                values[0] = scaled(alpha, pair[0], beta, || values[0]);
-                values[1] = scaled(alpha, pair[1], beta, || values[1]);
-                c.set_chunk(at, values);
+                out.c.set_chunk(at, values);
             } else {
                 unrolled!(j < 2 of 4 => {
                     if row < problem.m && column + j < problem.n {
-                        c.set(at + j, scaled(alpha, pair[j], beta, || c.get(at + j)));
+                        out.c.set(at + j, values[j]);
                     }
                 });
             }
         });
     });
-    problem.finish_tile(c, bias, [top, left], [HEIGHT, WIDTH], (thread, BLOCK));
+    out.finish_tile(&problem, [top, left], [HEIGHT, WIDTH], (thread, BLOCK));
 }

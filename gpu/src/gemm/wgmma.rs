@@ -37,7 +37,7 @@ use cuda_std::{
 
 use super::{
     fragments::Half,
-    operand::is_aligned,
+    output::Output,
     parts::write_part,
     policy::{
         WGMMA_BLOCK, WGMMA_GROUP, WGMMA_HEIGHT, WGMMA_STATIC_BYTES, WGMMA_STEP, wgmma_bytes,
@@ -124,7 +124,10 @@ pub unsafe fn gemm_best_wgmma<
     a: TensorMap,
     b: TensorMap,
     c: GlobalMut<T>,
+    addend: GlobalMut<T>,
     bias: Global<T>,
+    row_scales: Global<f32>,
+    column_scales: Global<f32>,
     sums_of_parts: GlobalMut<f32>,
     problem: Problem,
     part: usize,
@@ -181,7 +184,16 @@ pub unsafe fn gemm_best_wgmma<
     let own = (thread % WARPGROUP) as usize;
     let first = slots * room + 2 * consumer as usize * PANEL;
     let mut staging = Staging::new(memory.skip(first), consumer, own);
-    let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    let is_aligned = out.is_aligned(problem, 16);
     while let Some(tile) = tiles.next() {
         let mut sums = <[f32; SUMS]>::ZERO;
         let mut step = 0;
@@ -214,11 +226,11 @@ pub unsafe fn gemm_best_wgmma<
             );
             continue;
         }
-        let c = problem.result(tile.product, c);
+        let out = out.of_product(problem, tile.product);
         let is_whole = top + 64 <= problem.m && left + width <= problem.n;
         // A loop without what is seldom needed, as the instructions of a tile are read from memory once for each.
         if is_whole && is_aligned && beta == 0.0 && !problem.epilogue.is_some() {
-            let place = c.skip(staging.first(problem, [top, left]));
+            let place = out.c.skip(staging.first(problem, [top, left]));
             unrolled!(panel < { SUMS / 32 } of 4 => {
                 let mut part = [0.0; 32];
                 unrolled!(i < 8 => {
@@ -235,9 +247,9 @@ pub unsafe fn gemm_best_wgmma<
                 unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
             });
             let corner = [top, left + 64 * panel];
-            let of_columns = problem.bias_of(bias, corner[1] + staging.chunk().1);
+            let bias = out.bias_of(problem, corner[1] + staging.chunk().1);
             staging.put_sums(staging.rows(), part);
-            staging.write(c, of_columns, problem, corner, is_aligned, [alpha, beta]);
+            staging.write(&out, &bias, problem, corner, is_aligned);
         });
     }
 }
@@ -333,7 +345,7 @@ impl OfPart {
     /// Returns the numbers of the product's A and B in their stacks.
     #[inline(always)]
     pub fn matrices(&self, problem: &Problem) -> [usize; 2] {
-        let [next_a, next_b, _] = problem.next;
+        let [next_a, next_b, ..] = problem.next;
         [
             if next_a > 0 { self.product } else { 0 },
             if next_b > 0 { self.product } else { 0 },
@@ -534,24 +546,24 @@ impl<T: Half + Factor> Staging<T> {
         self.turn ^= 1;
     }
 
-    /// Writes a panel of C, whose sums are here, and waits for the others. This thread's columns have the bias `of_columns`.
-    /// `is_aligned` says whether chunks of C are. The loop
-    /// is not unrolled, so that its instructions are few.
+    /// Writes a panel of C, whose sums are here, and waits for the others. `bias` is that of this thread's columns, and
+    /// `is_aligned` says whether chunks of C and of the addend are. The loop is not unrolled, so that its
+    /// instructions are few.
     #[inline(always)]
     #[track_caller]
     pub fn write(
         &self,
-        c: GlobalMut<T>,
-        of_columns: [f32; CHUNK],
+        out: &Output<T>,
+        bias: &[f32; CHUNK],
         problem: &Problem,
         corner: [usize; 2],
         is_aligned: bool,
-        [alpha, beta]: [f32; 2],
     ) {
         let (line, column) = self.chunk();
         let inside = problem.n.saturating_sub(corner[1] + column).min(CHUNK);
         let first = self.first(problem, corner);
         let end = problem.m.saturating_sub(corner[0]).min(64);
+        let scales = out.scales_of(problem, corner[1] + column);
         let mut line = line;
         let mut place = first;
         while line < end && inside > 0 {
@@ -561,32 +573,19 @@ impl<T: Half + Factor> Staging<T> {
                 unrolled!(j < 4 => { values[4 * odd + j] = four[j]; });
             });
             let is_chunk = is_aligned && inside == CHUNK;
-            let mut chunk = [T::ZERO; CHUNK];
-            if beta != 0.0 {
-                if is_chunk {
-                    chunk = c.get_chunk(place);
-                } else {
-                    unrolled!(j < CHUNK => {
-                        if j < inside {
-                            chunk[j] = c.get(place + j);
-                        }
-                    });
-                }
-            }
-            unrolled!(j < CHUNK => {
-                values[j] = scaled(alpha, values[j], beta, || chunk[j]);
-            });
-            problem.finish_chunk::<T, CHUNK>(of_columns, &mut values);
+            let (row, first) = (corner[0] + line, corner[1] + column);
+            let mut chunk = out.old(problem, [row, first], is_chunk);
+            out.elements(problem, row, [&scales, bias], chunk, &mut values);
             unrolled!(j < 4 => {
                 let pair = [values[2 * j], values[2 * j + 1]];
                 [chunk[2 * j], chunk[2 * j + 1]] = Pair::<T>::rounded(pair).values();
             });
             if is_chunk {
-                c.set_chunk(place, chunk);
+                out.c.set_chunk(place, chunk);
             } else {
                 unrolled!(j < CHUNK => {
                     if j < inside {
-                        c.set(place + j, chunk[j]);
+                        out.c.set(place + j, chunk[j]);
                     }
                 });
             }

@@ -3,6 +3,7 @@
 #[cfg(feature = "ladder")]
 mod clusters;
 mod element;
+mod epilogue;
 mod lines;
 mod maps;
 mod options;
@@ -111,9 +112,11 @@ impl Device {
             transpose_b: false,
             alpha: T::ONE,
             beta: T::Scale::ZERO,
+            addend: None,
             count: 1,
             shared: [false; 2],
             bias: None,
+            scales: [None; 2],
             activation: Epilogue::NONE,
             precision: Precision::Exact,
             way: None,
@@ -170,8 +173,13 @@ impl Way {
     ];
 }
 
-/// The places of A and B, and of the bias and C.
-type Places<T> = ([Place<T>; 2], [Place<<T as GpuElement>::Result>; 2]);
+/// The places of A and B, and of what C is written to and made of.
+type Places<T> = ([Place<T>; 2], OutPlaces<T>);
+/// The places of C, of the matrix that `beta` multiplies, and of the bias; and of the scales of rows and columns.
+type OutPlaces<T> = (
+    [Place<<T as GpuElement>::Result>; 3],
+    [Place<<T as GpuElement>::Scale>; 2],
+);
 
 /// How warpgroups compute a product: the kernels, of which those for tiles of a size, the maps of A and B, the dynamic shared
 /// memory of a block, and the length along k of a part.
@@ -194,10 +202,14 @@ pub struct Gemm<'a, T: GemmElement> {
     transpose_b: bool,
     alpha: T::Scale,
     beta: T::Scale,
+    /// What `beta` multiplies, if not C.
+    addend: Option<MatrixRect<'a, T::Result>>,
     /// The number of products, and whether all have the same A, and the same B.
     count: usize,
     shared: [bool; 2],
     bias: Option<VectorView<'a, T::Result>>,
+    /// The scales of rows, and of columns.
+    scales: [Option<VectorView<'a, T::Scale>>; 2],
     activation: Epilogue,
     precision: Precision,
     way: Option<Way>,
@@ -402,22 +414,11 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
                 format!("op(A) of {m} x {k} and op(B) of {rows} x {n}"),
             ));
         }
-        let bias = match self.bias {
-            Some(bias) if bias.len() != n => {
-                return Err(Error::invalid(
-                    InvalidKind::Length,
-                    OPERATION,
-                    format!("a bias of {n} elements, as the result has columns"),
-                    format!("{} elements", bias.len()),
-                ));
-            }
-            Some(bias) => plan.input(bias)?,
-            None => Place::none(),
-        };
-        let of_bias = match self.bias {
-            Some(_) => Epilogue::BIAS,
-            None => Epilogue::NONE,
-        };
+        let rows = count.saturating_mul(m);
+        let bias = Self::of_lines(plan, "a bias", self.bias, n, "columns")?;
+        let [of_rows, of_columns] = self.scales;
+        let of_rows = Self::of_lines(plan, "scales of rows", of_rows, rows, "rows")?;
+        let of_columns = Self::of_lines(plan, "scales of columns", of_columns, n, "columns")?;
         // Without products A, B and alpha must not affect the result: only `beta * C` may. Adding -0 changes nothing, not
         // even a sign.
         let (k, alpha) = match (
@@ -444,10 +445,23 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
                 "it takes a k of {BEST_MOST_K} at most, given {k}; tiled takes any"
             )));
         }
-        let rows = count.saturating_mul(m);
         let shape = Shape::Rect(rows, n);
         let transposes = [self.transpose_a, self.transpose_b].map(usize::from);
         let ldc = plan.stride.unwrap_or(n);
+        let c = Place::output(rows.saturating_sub(1).saturating_mul(ldc).saturating_add(n));
+        let (addend, ld_addend) = match self.addend {
+            Some(addend) if (addend.height(), addend.width()) != (rows, n) => {
+                return Err(Error::invalid(
+                    InvalidKind::Shape,
+                    OPERATION,
+                    format!("a matrix of {rows} x {n} to add, as the result is"),
+                    format!("{} x {}", addend.height(), addend.width()),
+                ));
+            }
+            Some(addend) => (plan.input(addend.elements())?, addend.stride()),
+            None if self.beta == T::Scale::ZERO => (Place::none(), 0),
+            None => (c, ldc),
+        };
         // Without products the views of A and B may be empty.
         let next = |rect: &MatrixRect<'_, T>, height: usize, is_shared: bool| match k {
             0 => 0,
@@ -461,16 +475,22 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             a: a_strides,
             b: b_strides,
             ldc,
+            ld_addend,
             count,
             next: [
                 next(&self.a, rows_of_a, self.shared[0]),
                 next(&self.b, rows_of_b, self.shared[1]),
                 m.saturating_mul(ldc),
+                if self.beta == T::Scale::ZERO {
+                    0
+                } else {
+                    m.saturating_mul(ld_addend)
+                },
             ],
-            epilogue: of_bias.and(self.activation),
+            epilogue: self.epilogue(k > 0),
         };
-        let c = Place::output(rows.saturating_sub(1).saturating_mul(ldc).saturating_add(n));
-        let places = ([a, b], [bias, c]);
+        let out = ([c, addend, bias], [of_rows, of_columns]);
+        let places = ([a, b], out);
         #[cfg(feature = "ladder")]
         let variant = match variant {
             Variant::Cluster if self.by_clusters(plan, places, problem, alpha)? => {
@@ -521,15 +541,16 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             let config = config.with_shared(bytes as u32);
             let kernel = kernels.products[size][transposes[0]][transposes[1]];
             let sums = self.sums_of_parts(plan, [m, n, parts]);
-            let args = (map_a, map_b, c, bias, sums, problem, part, alpha, self.beta);
+            let args = (
+                map_a, map_b, c, addend, bias, of_rows, of_columns, sums, problem, part, alpha,
+                self.beta,
+            );
             // SAFETY: as below. The maps are of the rectangles, which the plan keeps, and the kernel takes any grid. There is
             // room for the sums of all parts.
             unsafe { plan.launch(kernel, config, args) };
             if parts > 1 {
                 // SAFETY: the launch before has written all sums.
-                unsafe {
-                    self.add_parts(plan, kernels.parts, (sums, [bias, c]), problem, part, alpha)?
-                };
+                unsafe { self.add_parts(plan, kernels.parts, (sums, out), problem, part, alpha)? };
             }
             return Ok(shape);
         }
@@ -544,10 +565,14 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             return Ok(shape);
         }
         let kernel = kernels[transposes[0]][transposes[1]];
+        let args = (
+            a, b, c, addend, bias, of_rows, of_columns, problem, alpha, self.beta,
+        );
         // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes match, and so many matrices as there
-        // are products. The bias has the elements of a row. C is borrowed mutably or owned, so it overlaps neither A nor B. The
-        // kernel is the one for these transposes, and the grid has a block per tile.
-        unsafe { plan.launch(kernel, config, (a, b, c, bias, problem, alpha, self.beta)) };
+        // are products. The bias and the scales have an element for each column or row. C is borrowed mutably or owned, so it
+        // overlaps no other view but, if it is added to, the addend. The kernel is the one for these transposes, and the grid
+        // has a block per tile.
+        unsafe { plan.launch(kernel, config, args) };
         Ok(shape)
     }
 }

@@ -82,11 +82,15 @@ pub const FACTORS: [[f64; 2]; 6] = [
     [0.0, 0.0],
 ];
 
-/// What follows the factors.
+/// What is done with sums besides the factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tail {
     pub bias: bool,
     pub activation: Option<Activation>,
+    /// Scales of rows, and of columns.
+    pub scales: [bool; 2],
+    /// Whether another matrix than C is added.
+    pub residual: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,21 +99,36 @@ pub enum Activation {
     Gelu,
 }
 
-/// All of them.
-pub const TAILS: [Tail; 6] = {
+/// Each step with and without others.
+pub const TAILS: [Tail; 8] = {
     let [none, relu, gelu] = [None, Some(Activation::Relu), Some(Activation::Gelu)];
     [
-        tail(true, gelu),
-        tail(true, none),
-        tail(false, relu),
-        tail(true, relu),
-        tail(false, gelu),
-        tail(false, none),
+        tail(true, gelu, [false, false], false),
+        tail(true, none, [false, false], false),
+        tail(false, relu, [false, false], true),
+        tail(true, relu, [true, true], false),
+        tail(false, gelu, [true, false], false),
+        NO_TAIL,
+        tail(false, none, [true, true], true),
+        tail(true, none, [false, true], true),
     ]
 };
 
-const fn tail(bias: bool, activation: Option<Activation>) -> Tail {
-    Tail { bias, activation }
+/// The factors alone.
+pub const NO_TAIL: Tail = tail(false, None, [false, false], false);
+
+const fn tail(
+    bias: bool,
+    activation: Option<Activation>,
+    scales: [bool; 2],
+    residual: bool,
+) -> Tail {
+    Tail {
+        bias,
+        activation,
+        scales,
+        residual,
+    }
 }
 
 /// `C = alpha * op(A) * op(B) + beta * C` and what follows, for one product or several.
@@ -198,6 +217,8 @@ pub struct Operands<T: Element> {
     pub b: Host<T>,
     pub c: Host<T::Result>,
     pub bias: Vec<T::Result>,
+    /// The scales of rows, and of columns.
+    pub scales: [Vec<T::Result>; 2],
 }
 
 impl Gemm {
@@ -232,6 +253,7 @@ impl Gemm {
             b: operand([self.k, self.n], b, stack_b, self.margins[1]),
             c: Host::new(self.count * self.m, self.n, self.margins[2], &mut of_result),
             bias: (0..self.n).map(|_| of_result()).collect(),
+            scales: [self.rows(), self.n].map(|len| (0..len).map(|_| of_result()).collect()),
         }
     }
 
@@ -275,6 +297,13 @@ impl Gemm {
         let sum = self.pairs(operands, row, column).fold(zero, |sum, (a, b)| {
             Scalar::mul_add(a.widen(), b.widen(), sum)
         });
+        let sum = [row, column]
+            .into_iter()
+            .enumerate()
+            .filter(|(side, _)| self.tail.scales[*side])
+            .fold(sum, |sum, (side, line)| {
+                sum.times(operands.scales[side][line].widen())
+            });
         let old = operands.c.at(row, column, false).widen();
         let mut value = match (none, beta == zero) {
             (true, true) => zero,
@@ -292,9 +321,9 @@ impl Gemm {
         })
     }
 
-    /// Against sums of twice the precision: `k` roundings of the sum, those of the two factors and that of the bias. A sum of
-    /// 16-bit elements may lose twice as much, and 16 more, and is rounded to an element. One of planes has a rounding for each
-    /// 64 products, and a few. The slope of `gelu` is below 1.13.
+    /// Against sums of twice the precision: `k` roundings of the sum, those of the two scales, of the two factors and of the
+    /// bias. A sum of 16-bit elements may lose twice as much, and 16 more, and is rounded to an element. One of planes has a
+    /// rounding for each 64 products, and a few. The slope of `gelu` is below 1.13.
     pub fn near_the_truth<T: Real>(
         &self,
         operands: &Operands<T>,
@@ -319,16 +348,21 @@ impl Gemm {
         } else {
             0.0
         };
-        let magnitude = alpha.abs() * magnitude + (beta * old).abs() + bias.abs();
-        // The oracle rounds its last three operations.
-        let rounding = 3.0 * f64::EPSILON * magnitude;
-        let mut value = alpha.mul_add(value, beta * old) + bias;
+        let scale = |side: usize, line: usize| match self.tail.scales[side] {
+            true => operands.scales[side][line].real(),
+            false => 1.0,
+        };
+        let scale = alpha * scale(0, row) * scale(1, column);
+        let magnitude = scale.abs() * magnitude + (beta * old).abs() + bias.abs();
+        // The oracle rounds its last five operations.
+        let rounding = 5.0 * f64::EPSILON * magnitude;
+        let mut value = scale.mul_add(value, beta * old) + bias;
         let roundings = match (T::ROUNDED, self.precision) {
-            (_, Precision::Bf16x6) => self.k / 64 + 64 + 4,
+            (_, Precision::Bf16x6) => self.k / 64 + 64 + 6,
             // The elements' two roundings, each 2^13 of those of a sum, and 2 for each product.
-            (_, Precision::Tf32) => (1 << 14) + 4 + 2 * (self.k + 8) + 4,
-            (None, _) => self.k + 4,
-            (Some(_), _) => 2 * (self.k + 9),
+            (_, Precision::Tf32) => (1 << 14) + 4 + 2 * (self.k + 8) + 6,
+            (None, _) => self.k + 6,
+            (Some(_), _) => 2 * (self.k + 11),
         };
         let mut bound = compare::sum_bound::<T>(roundings, magnitude) + rounding;
         match self.tail.activation {
@@ -353,7 +387,16 @@ impl Gemm {
         variant: &str,
     ) -> warpwright::Result<Vec<T::Result>> {
         let (a, b) = (operands.a.upload(device)?, operands.b.upload(device)?);
-        let mut c = operands.c.upload(device)?;
+        let mut host = operands.c.clone();
+        // What is added is C as it was, elsewhere: then C itself must not be read.
+        let addend: Vec<_> = (0..self.rows())
+            .flat_map(|row| (0..self.n).map(move |column| operands.c.at(row, column, false)))
+            .collect();
+        let addend = device.upload_matrix(&addend, self.rows(), self.n)?;
+        if self.tail.residual {
+            host.all.fill(T::Result::ZERO);
+        }
+        let mut c = host.upload(device)?;
         let ([rows_a, columns_a], [rows_b, columns_b]) = (operands.a.ranges(), operands.b.ranges());
         let [rows_c, columns_c] = operands.c.ranges();
         let [alpha, beta] = self.factors.map(T::factor);
@@ -379,6 +422,17 @@ impl Gemm {
         if self.tail.bias {
             request = request.bias(&bias);
         }
+        let [of_rows, of_columns] = [0, 1].map(|side| {
+            let scales: Vec<_> = operands.scales[side].iter().map(|it| it.widen()).collect();
+            device.upload(&scales)
+        });
+        let (of_rows, of_columns) = (of_rows?, of_columns?);
+        if self.tail.scales[0] {
+            request = request.scale_rows(&of_rows);
+        }
+        if self.tail.scales[1] {
+            request = request.scale_columns(&of_columns);
+        }
         request = match self.tail.activation {
             Some(Activation::Relu) => request.relu(),
             Some(Activation::Gelu) => request.gelu(),
@@ -390,8 +444,22 @@ impl Gemm {
         if let Some(parts) = self.parts {
             request = request.parts(parts);
         }
-        request.add_to(beta, c.rect_mut(rows_c, columns_c)?).run()?;
-        c.to_vec()
+        let to = c.rect_mut(rows_c.clone(), columns_c.clone())?;
+        if !self.tail.residual {
+            request.add_to(beta, to).run()?;
+            return c.to_vec();
+        }
+        request.add_matrix(beta, &addend).output_to(to).run()?;
+        // The margin is that of the operands, if nothing was written there.
+        let (mut all, got) = (operands.c.all.clone(), c.to_vec()?);
+        for (i, value) in got.into_iter().enumerate() {
+            let (row, column) = (i / operands.c.ld(), i % operands.c.ld());
+            let is_inside = rows_c.contains(&row) && columns_c.contains(&column);
+            if is_inside || value.widen() != T::Scale::ZERO {
+                all[i] = value;
+            }
+        }
+        Ok(all)
     }
 
     pub fn check<T: Real>(
@@ -449,7 +517,7 @@ pub fn plain(executor: Executor, [m, n, k]: [usize; 3]) -> Gemm {
         factors: [1.0, 0.0],
         count: 1,
         shared: [false; 2],
-        tail: TAILS[5],
+        tail: NO_TAIL,
         margins: [[0; 3]; 3],
         precision: Precision::Exact,
         way: None,

@@ -23,7 +23,7 @@ use cuda_std::{
 
 use crate::gemm::{
     fragments::Half,
-    operand::is_aligned,
+    output::Output,
     policy::{CLUSTER, CLUSTER_BLOCKS, WGMMA_BLOCK, WGMMA_HEIGHT, wgmma_bytes, wgmma_slots},
     problem::*,
     wgmma::{
@@ -79,7 +79,10 @@ pub unsafe fn gemm_cluster<
     a: TensorMap,
     b: TensorMap,
     c: GlobalMut<T>,
+    addend: GlobalMut<T>,
     bias: Global<T>,
+    row_scales: Global<f32>,
+    column_scales: Global<f32>,
     problem: Problem,
     alpha: f32,
     beta: f32,
@@ -131,7 +134,16 @@ pub unsafe fn gemm_cluster<
     let own = (thread % WARPGROUP) as usize;
     let first = SLOTS * ROOM + 2 * consumer as usize * PANEL;
     let staging = Staging::new(memory.skip(first), consumer, own);
-    let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    let is_aligned = out.is_aligned(problem, 16);
     while let Some(tile) = tiles.next() {
         let mut sums = <[f32; SUMS]>::ZERO;
         let mut step = 0;
@@ -152,7 +164,7 @@ pub unsafe fn gemm_cluster<
             slot = slot.next();
             step += 1;
         }
-        let c = problem.result(tile.product, c);
+        let out = out.of_product(problem, tile.product);
         let top = tile.top + rank * WGMMA_HEIGHT + consumer as usize * 64;
         staging.meet();
         unrolled!(panel < { SUMS / 32 } of 4 => {
@@ -161,9 +173,9 @@ pub unsafe fn gemm_cluster<
                 unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
             });
             let corner = [top, tile.left + 64 * panel];
-            let of_columns = problem.bias_of(bias, corner[1] + staging.chunk().1);
+            let bias = out.bias_of(problem, corner[1] + staging.chunk().1);
             staging.put_sums(staging.rows(), part);
-            staging.write(c, of_columns, problem, corner, is_aligned, [alpha, beta]);
+            staging.write(&out, &bias, problem, corner, is_aligned);
         });
     }
     // The other block arrives at this one's mbarriers until it is done.

@@ -3,6 +3,7 @@
 use cuda_std::{F8E4M3, F8E5M2, bf16, f16, prelude::*};
 
 use crate::gemm::{
+    output::Output,
     policy::{NAIVE_ROWS, RUNG_GROUP, RUNG_TILE},
     problem::*,
 };
@@ -23,14 +24,26 @@ pub unsafe fn gemm_naive<T: Element>(
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T::Result>,
+    addend: GlobalMut<T::Result>,
     bias: Global<T::Result>,
+    row_scales: Global<T::Scale>,
+    column_scales: Global<T::Scale>,
     problem: Problem,
     alpha: T::Scale,
     beta: T::Scale,
 ) {
     let (number, top, left) = tile_origin(&problem, RUNG_GROUP, NAIVE_ROWS, RUNG_TILE);
     let (a, b) = problem.operands(number, a, b);
-    let c = problem.result(number, c);
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    let out = out.of_product(&problem, number);
     let row = top + thread::thread_idx_y() as usize;
     let column = left + thread::thread_idx_x() as usize;
     if row < problem.m && column < problem.n {
@@ -41,11 +54,6 @@ pub unsafe fn gemm_naive<T: Element>(
             sum = x.widen().mul_add(y.widen(), sum);
             k += 1;
         }
-        let i = row * problem.ldc + column;
-        let value = scaled(alpha, sum, beta, || c.get(i));
-        c.set(
-            i,
-            T::Result::rounded(problem.epilogue.apply(value, bias, column)),
-        );
+        out.write(&problem, [row, column], sum);
     }
 }

@@ -3,6 +3,7 @@
 use cuda_std::{F8E4M3, F8E5M2, bf16, f16, prelude::*};
 
 use crate::gemm::{
+    output::Output,
     policy::{RUNG_GROUP, RUNG_TILE},
     problem::*,
 };
@@ -27,7 +28,10 @@ pub unsafe fn gemm_tiled<T: Element>(
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T::Result>,
+    addend: GlobalMut<T::Result>,
     bias: Global<T::Result>,
+    row_scales: Global<T::Scale>,
+    column_scales: Global<T::Scale>,
     problem: Problem,
     alpha: T::Scale,
     beta: T::Scale,
@@ -36,7 +40,16 @@ pub unsafe fn gemm_tiled<T: Element>(
     let tile_b = shared![T; RUNG_TILE * PITCH];
     let (number, top, left) = tile_origin(&problem, RUNG_GROUP, RUNG_TILE, RUNG_TILE);
     let (a, b) = problem.operands(number, a, b);
-    let c = problem.result(number, c);
+    let out = Output {
+        c,
+        addend,
+        bias,
+        row_scales,
+        column_scales,
+        alpha,
+        beta,
+    };
+    let out = out.of_product(&problem, number);
     let (x, y) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,
@@ -59,12 +72,7 @@ pub unsafe fn gemm_tiled<T: Element>(
     }
     let (row, column) = (top + y, left + x);
     if row < problem.m && column < problem.n {
-        let i = row * problem.ldc + column;
-        let value = scaled(alpha, sum, beta, || c.get(i));
-        c.set(
-            i,
-            T::Result::rounded(problem.epilogue.apply(value, bias, column)),
-        );
+        out.write(&problem, [row, column], sum);
     }
 }
 

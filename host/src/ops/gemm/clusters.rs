@@ -10,7 +10,7 @@ impl<T: GemmElement> Gemm<'_, T> {
     pub(super) fn by_clusters(
         &self,
         plan: &mut Plan<'_>,
-        ([_, _], [bias, c]): Places<T>,
+        ([_, _], ([c, addend, bias], [row_scales, column_scales])): Places<T>,
         problem: Problem,
         alpha: T::Scale,
     ) -> Result<bool> {
@@ -52,7 +52,18 @@ impl<T: GemmElement> Gemm<'_, T> {
         let config = plan.tiles(tiles.min(most) * blocks, cut.block)?;
         let config = config.with_shared(bytes as u32);
         let [a, b] = [self.transpose_a, self.transpose_b].map(usize::from);
-        let args = (map_a?, map_b?, c, bias, problem, alpha, self.beta);
+        let args = (
+            map_a?,
+            map_b?,
+            c,
+            addend,
+            bias,
+            row_scales,
+            column_scales,
+            problem,
+            alpha,
+            self.beta,
+        );
         // SAFETY: the maps are of the rectangles, which the plan keeps, with the tiles of the kernel. C and the bias are as for
         // every product, and the grid has whole clusters.
         unsafe { plan.launch(kernels[a][b], config, args) };

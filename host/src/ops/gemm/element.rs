@@ -11,7 +11,9 @@ use crate::{buffer::Element, ops::sealed::Sealed as LibraryType};
 /// Sums and the factors `alpha` and `beta` are of the type `Scale`: `f32` for types of 16 and 8 bits, but `i32` for `i8`;
 /// otherwise the element type. The result, C and a bias are of the type `Result`: `f32` for `F8E4M3` and `F8E5M2`, `i32` for
 /// `i8`, otherwise the element type.
-pub trait GemmElement: Element + Kernels<Result: Element + LibraryType> + LibraryType {
+pub trait GemmElement:
+    Element + Kernels<Result: Element + LibraryType, Scale: Element> + LibraryType
+{
     #[doc(hidden)]
     const ONE: Self::Scale;
     /// Changes no number that it is added to.

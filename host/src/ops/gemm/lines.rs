@@ -16,7 +16,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         &self,
         plan: &mut Plan<'_>,
         kernels: Lines<T>,
-        ([a, b], [bias, c]): Places<T>,
+        ([a, b], out): Places<T>,
         problem: Problem,
         alpha: T::Scale,
     ) -> Result<()> {
@@ -86,6 +86,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         let config = config.with_shared(policy::wgmma_bytes(cut.tile[1]) as u32);
         let sums = self.sums_of_parts(plan, [m, n, parts]);
         let [map_x, map_y] = maps;
+        let ([c, addend, bias], [row_scales, column_scales]) = out;
         let [tiles_of_x, tiles_of_y] = first.map(|i| tiles_of[i]);
         let args = (
             map_x,
@@ -93,7 +94,10 @@ impl<T: GemmElement> Gemm<'_, T> {
             tiles_of_x,
             tiles_of_y,
             c,
+            addend,
             bias,
+            row_scales,
+            column_scales,
             sums,
             problem,
             part,
@@ -106,9 +110,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         unsafe { plan.launch(products[size], config, args) };
         if parts > 1 {
             // SAFETY: the launch before has written all sums.
-            unsafe {
-                self.add_parts(plan, kernels.parts, (sums, [bias, c]), problem, part, alpha)?
-            };
+            unsafe { self.add_parts(plan, kernels.parts, (sums, out), problem, part, alpha)? };
         }
         Ok(())
     }

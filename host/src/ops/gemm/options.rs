@@ -3,7 +3,7 @@
 use warpwright_gpu::gemm::Epilogue;
 
 use super::{Gemm, GemmElement, GemmRequest, Precision, Way};
-use crate::{buffer::VectorView, matrix::Matrix, ops::request::Destination};
+use crate::{buffer::VectorView, matrix::Matrix, ops::request::Destination, rect::MatrixRect};
 #[cfg(doc)]
 use crate::{device::Device, error::Error};
 
@@ -85,6 +85,45 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// Running the request fails with [`Error::Invalid`] if `bias` has not as many elements as the result has columns.
     pub fn bias(mut self, bias: impl Into<VectorView<'a, T::Result>>) -> Self {
         self.op.bias = Some(bias.into());
+        self
+    }
+
+    /// Multiplies the sums of each row of the result by a factor, before [`alpha`](Self::alpha): one element of `scales` for
+    /// each row of all products, of the type of sums. Each product by a factor is rounded once, also that of
+    /// [`scale_columns`](Self::scale_columns), which follows.
+    ///
+    /// So are elements of 8 bits used, whose rows of A and columns of B have scales of their own:
+    ///
+    /// ```
+    /// # use warpwright::{Device, F8E4M3};
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::cpu();
+    /// let number = F8E4M3::from_f32;
+    /// let a = device.upload_matrix(&[1.0, 2.0, 3.0, 4.0].map(number), 2, 2)?;
+    /// let b = device.upload_matrix(&[1.0, 0.0, 0.0, 1.0].map(number), 2, 2)?;
+    /// let (rows, columns) = (device.upload(&[0.5, 100.0])?, device.upload(&[1.0, 0.25])?);
+    /// let c = device.gemm(&a, &b).scale_rows(&rows).scale_columns(&columns).run()?;
+    /// assert_eq!(c.to_vec()?, [0.5, 0.25, 300.0, 100.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Without products (`k` or `alpha` is 0) the scales are not used.
+    ///
+    /// # Errors
+    /// Running the request fails with [`Error::Invalid`] if `scales` has not as many elements as the result has rows.
+    pub fn scale_rows(mut self, scales: impl Into<VectorView<'a, T::Scale>>) -> Self {
+        self.op.scales[0] = Some(scales.into());
+        self
+    }
+
+    /// Multiplies the sums of each column of the result by a factor, after [`scale_rows`](Self::scale_rows): one element of
+    /// `scales` for each column, of the type of sums.
+    ///
+    /// # Errors
+    /// Running the request fails with [`Error::Invalid`] if `scales` has not as many elements as the result has columns.
+    pub fn scale_columns(mut self, scales: impl Into<VectorView<'a, T::Scale>>) -> Self {
+        self.op.scales[1] = Some(scales.into());
         self
     }
 
@@ -175,6 +214,41 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
         beta: T::Scale,
         place: E,
     ) -> GemmRequest<'a, T, E> {
-        self.with(|gemm, _| (Gemm { beta, ..gemm }, place))
+        let addend = None;
+        self.with(|gemm, _| {
+            let gemm = Gemm {
+                beta,
+                addend,
+                ..gemm
+            };
+            (gemm, place)
+        })
+    }
+
+    /// Adds `beta` times a matrix of the result's size, which stays as it is: a residual connection. The values are those of
+    /// [`add_to`](Self::add_to), before the [`bias`](Self::bias). The last call of the two counts.
+    ///
+    /// ```
+    /// # use warpwright::Device;
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::cpu();
+    /// let inputs = device.upload_matrix(&[1.0_f32, 2.0], 1, 2)?;
+    /// let weights = device.upload_matrix(&[0.0_f32, 1.0, 1.0, 0.0], 2, 2)?;
+    /// let block = device.gemm(&inputs, &weights).add_matrix(1.0, &inputs).run()?;
+    /// assert_eq!(block.to_vec()?, [3.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Running the request fails with [`Error::Invalid`] if the matrix has not the size of the result.
+    pub fn add_matrix(
+        mut self,
+        beta: T::Scale,
+        matrix: impl Into<MatrixRect<'a, T::Result>>,
+    ) -> Self {
+        self.op.beta = beta;
+        self.op.addend = Some(matrix.into());
+        self
     }
 }

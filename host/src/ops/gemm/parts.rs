@@ -2,7 +2,7 @@
 
 use warpwright_gpu::gemm::{Parts, Problem, policy};
 
-use super::{Gemm, GemmElement};
+use super::{Gemm, GemmElement, OutPlaces};
 use crate::{
     error::Result,
     ops::plan::{Place, Plan},
@@ -43,7 +43,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         &self,
         plan: &mut Plan<'_>,
         kernel: Parts<T::Result>,
-        (sums, [bias, c]): (Place<T::Scale>, [Place<T::Result>; 2]),
+        (sums, out): (Place<T::Scale>, OutPlaces<T>),
         problem: Problem,
         part: usize,
         alpha: T::Scale,
@@ -52,7 +52,19 @@ impl<T: GemmElement> Gemm<'_, T> {
         let of_a_block = policy::PARTS_CHUNK * threads;
         let blocks = self.len_of_part(problem.m, problem.n).div_ceil(of_a_block);
         let config = plan.linear(blocks, threads)?;
-        let args = (sums, c, bias, problem, part, alpha, self.beta);
+        let ([c, addend, bias], [row_scales, column_scales]) = out;
+        let args = (
+            sums,
+            c,
+            addend,
+            bias,
+            row_scales,
+            column_scales,
+            problem,
+            part,
+            alpha,
+            self.beta,
+        );
         // SAFETY: by the contract.
         unsafe { plan.launch(kernel, config, args) };
         Ok(())

@@ -79,7 +79,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         &self,
         plan: &mut Plan<'_>,
         kernels: Planes<T>,
-        ([a, b], [bias, c]): Places<T>,
+        ([a, b], out): Places<T>,
         problem: Problem,
         alpha: T::Scale,
     ) -> Result<()> {
@@ -107,13 +107,17 @@ impl<T: GemmElement> Gemm<'_, T> {
         // Blocks stay on their multiprocessors and take tile after tile.
         let config = plan.tiles(tiles.min(multiprocessors), cut.block)?;
         let config = config.with_shared(policy::wgmma_bytes(cut.tile[1]) as u32);
+        let ([c, addend, bias], [row_scales, column_scales]) = out;
         let args = (
             planes_of_a,
             planes_of_b,
             a,
             b,
             c,
+            addend,
             bias,
+            row_scales,
+            column_scales,
             problem,
             alpha,
             self.beta,

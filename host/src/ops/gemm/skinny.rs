@@ -13,7 +13,7 @@ impl<T: GemmElement> Gemm<'_, T> {
     pub(super) fn by_vectors(
         &self,
         plan: &mut Plan<'_>,
-        ([_, _], [bias, c]): Places<T>,
+        ([_, _], ([c, addend, bias], [row_scales, column_scales])): Places<T>,
         problem: Problem,
         alpha: T::Scale,
     ) -> Result<bool> {
@@ -99,7 +99,20 @@ impl<T: GemmElement> Gemm<'_, T> {
         let sums = self.sums_of_parts(plan, [m, n, parts]);
         let tickets = plan.zeros::<u32>(if parts > 1 { of_all } else { 0 });
         let args = (
-            map_x, map_y, c, bias, sums, tickets, problem, part, matrix, rows_of_y, alpha,
+            map_x,
+            map_y,
+            c,
+            addend,
+            bias,
+            row_scales,
+            column_scales,
+            sums,
+            tickets,
+            problem,
+            part,
+            matrix,
+            rows_of_y,
+            alpha,
             self.beta,
         );
         // SAFETY: the maps are of the rectangles, which the plan keeps. C and the bias are as for every product, and there is
