@@ -45,6 +45,7 @@
 //!
 //! Blocks form a one-dimensional grid over tiles of C.
 
+mod band;
 mod best;
 mod fragments;
 mod gelu;
@@ -66,13 +67,13 @@ mod tensor;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod wgmma;
 
+pub use band::{Fragments, Half};
 pub use best::{
     GemmBest, GemmBestDouble, GemmBestSmall, GemmBestSmallDouble, gemm_best, gemm_best_double,
     gemm_best_small, gemm_best_small_double,
 };
 pub use fragments::{
-    Fragments, GemmBestFragments, GemmBestFragmentsSmall, Half, gemm_best_fragments,
-    gemm_best_fragments_small,
+    GemmBestFragments, GemmBestFragmentsSmall, gemm_best_fragments, gemm_best_fragments_small,
 };
 #[cfg(feature = "ladder")]
 pub use ladder::*;

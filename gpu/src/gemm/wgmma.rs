@@ -36,7 +36,7 @@ use cuda_std::{
 };
 
 use super::{
-    fragments::Half,
+    band::Half,
     operand::is_aligned,
     parts::write_part,
     policy::{

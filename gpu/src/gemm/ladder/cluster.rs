@@ -22,7 +22,7 @@ use cuda_std::{
 };
 
 use crate::gemm::{
-    fragments::Half,
+    band::Half,
     operand::is_aligned,
     policy::{CLUSTER, CLUSTER_BLOCKS, WGMMA_BLOCK, WGMMA_HEIGHT, wgmma_bytes, wgmma_slots},
     problem::*,
