@@ -1,4 +1,4 @@
-//! `cluster`: `best`'s products of warpgroups on compute capability 9.0, by two blocks that share tiles of B.
+//! `cluster`: products of warpgroups on compute capability 9.0, by two blocks that share tiles of B.
 //!
 //! ```text
 //! the two blocks of a cluster, whose tiles of C lie below each other, for each tile along k:
@@ -21,20 +21,20 @@ use cuda_std::{
     wgmma::{self, DEPTH, Factor, PANEL, Sums, Tile},
 };
 
+use super::write_panels::write_panels;
 use crate::gemm::{
     band::Half,
-    operand::is_aligned,
-    policy::{CLUSTER, CLUSTER_BLOCKS, WGMMA_BLOCK, WGMMA_HEIGHT, wgmma_bytes, wgmma_slots},
+    policy::{CLUSTER, CLUSTER_BLOCKS, WGMMA_BLOCK, WGMMA_HEIGHT},
     problem::*,
     wgmma::{
         CONSUMERS, FEW_REGISTERS, MANY_REGISTERS, MOST_SLOTS, Slot, Staging, Tiles, WARPGROUP, load,
     },
 };
 
-const WIDTH: usize = CLUSTER.tile[1];
+const WIDTH: usize = CLUSTER.cut.tile[1];
 /// The sums of a thread.
 const SUMS: usize = WIDTH / 2;
-const SLOTS: usize = wgmma_slots(WIDTH);
+const SLOTS: usize = CLUSTER.slots;
 /// The elements of a slot, and those of A.
 const ROOM: usize = (WGMMA_HEIGHT + WIDTH) * DEPTH;
 const OF_A: usize = WGMMA_HEIGHT * DEPTH;
@@ -48,7 +48,7 @@ const BOTH: u16 = 0b11;
 /// [`gemm_best_wgmma`](crate::gemm::gemm_best_wgmma), but that a tile of B has 128 columns if memory has lines along k.
 ///
 /// Launch: clusters of two blocks of 384 threads, each of which takes tiles of 256 x 256 elements of C, as many clusters apart
-/// as there are; dynamic shared memory of [`wgmma_bytes`]. Reads `m * n * k / 128` elements, and C unless `beta` is 0; writes
+/// as there are; dynamic shared memory of [`CLUSTER`]. Reads `m * n * k / 128` elements, and C unless `beta` is 0; writes
 /// `m * n`. The sums are those of [`wgmma`] for each 16 of k in order: the bits of `best` in one part.
 ///
 /// # Safety
@@ -59,7 +59,7 @@ const BOTH: u16 = 0b11;
 #[kernel(
     launch_bounds(WGMMA_BLOCK, 1),
     cluster(CLUSTER_BLOCKS),
-    dynamic_shared(wgmma_bytes(WIDTH)),
+    dynamic_shared(CLUSTER.bytes()),
     instances(
         f16_nn: (f16, true, false),
         f16_nt: (f16, true, true),
@@ -95,7 +95,7 @@ pub unsafe fn gemm_cluster<
 
     let problem = &problem;
     let rank = cluster::rank() as usize;
-    let mut tiles = Tiles::<CLUSTER_BLOCKS>::of(problem, problem.k, CLUSTER.tile, DEPTH);
+    let mut tiles = Tiles::<CLUSTER_BLOCKS>::of(problem, problem.k, CLUSTER.cut.tile, DEPTH);
     let mut slot = Slot::first(barriers, SLOTS);
     let thread = thread::thread_idx_x();
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
@@ -131,7 +131,6 @@ pub unsafe fn gemm_cluster<
     let own = (thread % WARPGROUP) as usize;
     let first = SLOTS * ROOM + 2 * consumer as usize * PANEL;
     let staging = Staging::new(memory.skip(first), consumer, own);
-    let is_aligned = is_aligned(c.as_ptr().cast_const(), problem.ldc);
     while let Some(tile) = tiles.next() {
         let mut sums = <[f32; SUMS]>::ZERO;
         let mut step = 0;
@@ -154,17 +153,8 @@ pub unsafe fn gemm_cluster<
         }
         let c = problem.result(tile.product, c);
         let top = tile.top + rank * WGMMA_HEIGHT + consumer as usize * 64;
-        staging.meet();
-        unrolled!(panel < { SUMS / 32 } of 4 => {
-            let mut part = [0.0; 32];
-            unrolled!(i < 8 => {
-                unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
-            });
-            let corner = [top, tile.left + 64 * panel];
-            let of_columns = problem.bias_of(bias, corner[1] + staging.chunk().1);
-            staging.put_sums(staging.rows(), part);
-            staging.write(c, of_columns, problem, corner, is_aligned, [alpha, beta]);
-        });
+        let corner = [top, tile.left];
+        write_panels(&sums, corner, &staging, (c, bias), problem, [alpha, beta]);
     }
     // The other block arrives at this one's mbarriers until it is done.
     cluster::sync();

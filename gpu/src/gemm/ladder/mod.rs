@@ -2,10 +2,27 @@
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod cluster;
+mod copies;
+mod fragments;
 mod naive;
+mod registers;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod specialised;
 mod tiled;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod warpgroups;
+mod write;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod write_panels;
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use cluster::{GemmCluster, gemm_cluster};
+pub use copies::{GemmCopies, gemm_copies};
+pub use fragments::{GemmFragments, gemm_fragments};
 pub use naive::{GemmNaive, gemm_naive};
+pub use registers::{GemmRegisters, gemm_registers};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use specialised::{GemmSpecialised, gemm_specialised};
 pub use tiled::{GemmTiled, gemm_tiled};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub use warpgroups::{GemmWarpgroups, gemm_warpgroups};
