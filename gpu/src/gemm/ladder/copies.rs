@@ -17,7 +17,7 @@
 
 use cuda_std::{async_copy, bf16, f16, prelude::*};
 
-use super::write::{AT_ONCE, write_fragments};
+use super::{write::AT_ONCE, write_fragments::write_fragments};
 use crate::gemm::{
     band::{Half, bands, multiply},
     policy::{
@@ -47,7 +47,7 @@ const _: () = assert!(SLOTS == 3 && WORDS >= BLOCK * AT_ONCE);
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say
 /// whether elements that are adjacent along k are adjacent in memory.
 ///
-/// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 2 x 3 x 8 KiB. Reads `m * n * k / 64`
+/// Launch: one block of 256 threads per 128 x 128 tile of C, two of which are resident; static shared memory of 2 x 3 x 8 KiB. Reads `m * n * k / 64`
 /// elements, and C unless `beta` is 0; writes `m * n`. The bits are those of
 /// [`gemm_fragments`](crate::gemm::gemm_fragments).
 ///
@@ -56,7 +56,7 @@ const _: () = assert!(SLOTS == 3 && WORDS >= BLOCK * AT_ONCE);
 ///
 /// Source: ours.
 #[kernel(
-    launch_bounds(BLOCK as u32),
+    launch_bounds(BLOCK as u32, 2),
     instances(
         f16_nn: (f16, true, false),
         f16_nt: (f16, true, true),

@@ -34,6 +34,15 @@ const THREADS: usize = TILE / PER_THREAD;
 const PITCH: usize = TILE + 4;
 const _: () = assert!(THREADS * THREADS == BLOCK && PER_THREAD == AT_ONCE);
 
+/// Returns the number of blocks that must be resident at once, so that one multiplies while another waits. 64 sums of 64 bits
+/// leave no registers for a second one, and those of elements of 8 bits a few too little.
+const fn resident<T>() -> u32 {
+    match size_of::<T>() {
+        2 | 4 => 2,
+        _ => 1,
+    }
+}
+
 /// Computes `C = alpha * op(A) * op(B) + beta * C`, 8 x 8 elements of C per thread. A block loads 128 x 8 elements of op(A) and
 /// 8 x 128 of op(B) into shared memory, adds their products, and continues along k.
 ///
@@ -48,7 +57,7 @@ const _: () = assert!(THREADS * THREADS == BLOCK && PER_THREAD == AT_ONCE);
 /// epilogue has one.
 ///
 /// Source: ours.
-#[kernel(launch_bounds(BLOCK as u32), instances(f32, f64, f16, bf16, i8, e4m3: (F8E4M3), e5m2: (F8E5M2)))]
+#[kernel(launch_bounds(BLOCK as u32, resident::<T>()), instances(f32, f64, f16, bf16, i8, e4m3: (F8E4M3), e5m2: (F8E5M2)))]
 pub unsafe fn gemm_registers<T: Element>(
     a: Global<T>,
     b: Global<T>,
