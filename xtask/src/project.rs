@@ -12,7 +12,10 @@ use crate::Result;
 /// a letter, which runs on its own devices alone, has only the kernels that need it.
 pub const SHIPPED: &[(NvvmArch, &[&str])] = &[
     (NvvmArch::Compute75, &[]),
-    (NvvmArch::Compute80, &["gemm", "scan", "select", "sort"]),
+    (
+        NvvmArch::Compute80,
+        &["gemm", "gemm_ladder", "scan", "select", "sort"],
+    ),
     (NvvmArch::Compute90, &["gemm"]),
     (NvvmArch::Compute90a, &["gemm", "gemm_ladder"]),
 ];
@@ -30,6 +33,10 @@ const FROM: &[(&str, NvvmArch)] = &[
     ("gemm_best_tiles", NvvmArch::Compute90a),
     ("gemm_best_wgmma", NvvmArch::Compute90a),
     ("gemm_cluster", NvvmArch::Compute90a),
+    ("gemm_copies", NvvmArch::Compute80),
+    ("gemm_fragments", NvvmArch::Compute80),
+    ("gemm_specialised", NvvmArch::Compute90a),
+    ("gemm_warpgroups", NvvmArch::Compute90a),
     ("scan_best_persistent", NvvmArch::Compute80),
     ("scan_segmented_persistent", NvvmArch::Compute80),
     ("select_best_persistent", NvvmArch::Compute80),

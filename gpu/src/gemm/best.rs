@@ -71,9 +71,9 @@ macro_rules! product_by {
 /// every device.
 ///
 /// # Safety
-/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. `bias` holds a row of C if the
-/// epilogue has one. The strides along k are 1 where
-/// `A_ALONG_K` and `B_ALONG_K` are true; otherwise the strides across k are 1.
+/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. The views behind it hold what `beta`
+/// and the epilogue take of them; `addend` may be `c`. The strides along k are 1 where `A_ALONG_K` and `B_ALONG_K` are true;
+/// otherwise the strides across k are 1.
 #[kernel(
     launch_bounds(BEST_BLOCK[LARGE] as u32, numbers::<Policy, f32>(ROW).resident),
     instances(

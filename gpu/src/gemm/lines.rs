@@ -281,8 +281,8 @@ impl Source<f32> for ByThreads {
 ///
 /// # Safety
 /// The maps and the tiles are those of the operands, which `problem` describes; `k` is not 0. `c` holds every element that
-/// `problem` covers, and overlaps nothing else. `bias` holds a row of C if the epilogue has one. `sums_of_parts` has room for
-/// the sums of all parts, if there are several.
+/// `problem` covers, and overlaps nothing else. The views behind it hold what `beta` and the epilogue take of them; `addend`
+/// may be `c`. `sums_of_parts` has room for the sums of all parts, if there are several.
 ///
 /// Source: ours. That the transposed product has its first operand in registers is from CUTLASS's kernels for this
 /// architecture.

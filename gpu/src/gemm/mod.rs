@@ -4,7 +4,12 @@
 //! | --- | --- |
 //! | `naive` | one thread per element of C |
 //! | `tiled` | square tiles of A and B through shared memory |
-//! | `cluster` | `f16` and `bf16` on tensor cores of 9.0, where two blocks share tiles of B |
+//! | `registers` | 8 x 8 elements of C in the registers of each thread |
+//! | `fragments` | `f16` and `bf16` on tensor cores, by products of fragments |
+//! | `copies` | the next tiles come by asynchronous copies, to a ring |
+//! | `warpgroups` | tensor cores of 9.0, by products of warpgroups, whose tiles tensor maps bring |
+//! | `specialised` | a warp copies, two warpgroups multiply |
+//! | `cluster` | two blocks share tiles of B |
 //! | `best` | register blocks, the next tile on its way; small tiles where large ones would be few; other types than `f32` on tensor cores |
 //!
 //! op(A) is `m` x `k`, op(B) is `k` x `n`, C is `m` x `n`. All are row-major, each with its own leading dimension. The work is
@@ -22,15 +27,16 @@
 //! From compute capability 9.0 on `best` multiplies `f64` on tensor cores, whose products of fragments are such fused
 //! multiply-adds in such an order.
 //!
-//! Matrices of `f16` and `bf16` have sums and factors in `f32`, and an element of C is rounded once, at the end. `naive` and
-//! `tiled` add as in `f32`. `best` adds 16 products at a time on tensor cores ([`cuda_std::mma`]), so that its bits differ from
-//! theirs, and between generations of devices; before compute capability 8.0 its products of fragments are fused multiply-adds.
+//! Matrices of `f16` and `bf16` have sums and factors in `f32`, and an element of C is rounded once, at the end. `naive`,
+//! `tiled` and `registers` add as in `f32`. The others add 16 products at a time on tensor cores ([`cuda_std::mma`]), so that
+//! their bits differ, also between generations of devices; before compute capability 8.0 products of fragments are fused
+//! multiply-adds.
 //!
 //! Matrices of `i8` have sums, factors, C and a bias in `i32`, whose numbers wrap around. So all variants give the same bits on
 //! every device, in whatever order they add.
 //!
-//! Matrices of `F8E4M3` and `F8E5M2` have sums, factors, C and a bias in `f32`. `naive` and `tiled` add as in `f32`. `best`
-//! adds 32 products at a time on tensor cores of 9.0, which keep 13 bits, and rounds sums of 128. Elsewhere it multiplies them
+//! Matrices of `F8E4M3` and `F8E5M2` have sums, factors, C and a bias in `f32`. `naive`, `tiled` and `registers` add as in `f32`.
+//! `best` adds 32 products at a time on tensor cores of 9.0, which keep 13 bits, and rounds sums of 128. Elsewhere it multiplies them
 //! as `f16`.
 //!
 //! On compute capability 9.0 `best` multiplies `f16` and `bf16` by warpgroups ([`cuda_std::wgmma`]), if the rows of A and B are
@@ -45,6 +51,7 @@
 //!
 //! Blocks form a one-dimensional grid over tiles of C.
 
+mod band;
 mod best;
 mod fragments;
 mod gelu;
@@ -67,13 +74,13 @@ mod tensor;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod wgmma;
 
+pub use band::{Fragments, Half};
 pub use best::{
     GemmBest, GemmBestDouble, GemmBestSmall, GemmBestSmallDouble, gemm_best, gemm_best_double,
     gemm_best_small, gemm_best_small_double,
 };
 pub use fragments::{
-    Fragments, GemmBestFragments, GemmBestFragmentsSmall, Half, gemm_best_fragments,
-    gemm_best_fragments_small,
+    GemmBestFragments, GemmBestFragmentsSmall, gemm_best_fragments, gemm_best_fragments_small,
 };
 #[cfg(feature = "ladder")]
 pub use ladder::*;
@@ -115,11 +122,41 @@ declare_family! {
             kernels: ["gemm_tiled"],
             cut: policy::TILED,
         },
+        Registers {
+            name: "registers",
+            idea: "8 x 8 elements of C per thread in registers: 16 loads from shared memory for 64 multiply-adds",
+            kernels: ["gemm_registers"],
+            cut: policy::best_cut(policy::LARGE),
+        },
+        Fragments {
+            name: "fragments",
+            idea: "tensor cores: a warp multiplies fragments that it loads from shared memory",
+            kernels: ["gemm_fragments"],
+            cut: policy::best_cut(policy::LARGE),
+        },
+        Copies {
+            name: "copies",
+            idea: "asynchronous copies to a ring of tiles: the next ones come while the block multiplies",
+            kernels: ["gemm_copies"],
+            cut: policy::best_cut(policy::LARGE),
+        },
+        Warpgroups {
+            name: "warpgroups",
+            idea: "warpgroups multiply tiles in shared memory, which tensor maps bring to two slots in turn",
+            kernels: ["gemm_warpgroups"],
+            cut: policy::WARPGROUPS.cut,
+        },
+        Specialised {
+            name: "specialised",
+            idea: "a warp only copies and two warpgroups only multiply, with a ring of slots between them",
+            kernels: ["gemm_specialised"],
+            cut: policy::SPECIALISED.cut,
+        },
         Cluster {
             name: "cluster",
             idea: "tensor cores; two blocks of a cluster share tiles of B: each brings half of one to both",
             kernels: ["gemm_cluster"],
-            cut: policy::CLUSTER,
+            cut: policy::CLUSTER.cut,
         },
     ],
     best: {
@@ -208,9 +245,8 @@ mod launch {
         pub parts: Parts<T::Result>,
     }
 
-    /// The kernels of `cluster`.
-    #[cfg(feature = "ladder")]
-    pub type Clusters<T> = [[Entry<(
+    /// The kernels of a rung whose operands tensor maps bring, indexed as [`Products`] are.
+    pub type MappedProducts<T> = [[Entry<(
         EncodedTensorMap,
         EncodedTensorMap,
         GlobalMut<<T as Element>::Result>,
@@ -222,6 +258,21 @@ mod launch {
         <T as Element>::Scale,
         <T as Element>::Scale,
     )>; 2]; 2];
+
+    /// The kernels of a variant for a type: which products it takes, and how it is launched.
+    #[derive(Debug, Clone, Copy)]
+    pub enum Rung<T: Element> {
+        /// Those of `best`, which the library chooses by the product: it takes all.
+        Best,
+        /// Each sum takes its products in the order of k, by fused multiply-adds: any product.
+        InOrder(Products<T>),
+        /// Products of fragments: any product, on a device with such tensor cores.
+        Tensor(Products<T>),
+        /// Products of warpgroups: operands that tensor maps can describe, on a device with such tensor cores.
+        Mapped(MappedProducts<T>, policy::Mapped),
+        /// The variant has no kernels for this type.
+        None,
+    }
 
     /// The kernel that writes the planes of A and B.
     pub type Split<T> = Entry<(
@@ -345,6 +396,8 @@ mod launch {
     /// # Safety
     /// The kernels must be those of this family: the library keeps their contracts when it launches them.
     pub unsafe trait Kernels: Element + ByValue {
+        /// The kernels of `best` for large tiles.
+        const LARGE: Products<Self>;
         /// The kernels of `best` for small tiles.
         const SMALL: Products<Self>;
         /// Whether `best` has no others, apart from those of other fields here.
@@ -353,17 +406,14 @@ mod launch {
         const TENSOR: Option<[Products<Self>; 2]>;
         /// The kernels of `best` for warpgroups, if there are any.
         const WGMMA: Option<Wgmma<Self>>;
-        /// The kernels of `cluster`, if there are any.
-        #[cfg(feature = "ladder")]
-        const CLUSTERS: Option<Clusters<Self>>;
         /// The kernels of `best` for planes of `bf16`, if there are any.
         const PLANES: Option<Planes<Self>>;
         /// The kernels of `best` for operands with lines along k, if there are any.
         const LINES: Option<Lines<Self>>;
         /// The kernels of `best` for a few vectors, if there are any.
         const SKINNY: Option<Skinny<Self>>;
-        /// Returns the kernels of a variant, but those of `cluster`, whose parameters are others.
-        fn kernels(variant: Variant) -> Products<Self>;
+        /// Returns the kernels of a variant.
+        fn rung(variant: Variant) -> Rung<Self>;
     }
 
     macro_rules! kernels {
@@ -383,33 +433,53 @@ mod launch {
         ($($ty:ident: $best:ident $(of ($($first:tt),+))?, $small:ident, $only_small:literal, $tensor:expr, $wgmma:expr, $planes:expr, $lines:expr, $skinny:expr;)*) => { $(
             // SAFETY: the kernels are those of this family.
             unsafe impl Kernels for $ty {
+                const LARGE: Products<Self> = kernels!(of $best $(for $($first),+)?);
                 const SMALL: Products<Self> = kernels!(of $small $(for $($first),+)?);
                 const ONLY_SMALL: bool = $only_small;
                 const TENSOR: Option<[Products<Self>; 2]> = $tensor;
                 const WGMMA: Option<Wgmma<Self>> = $wgmma;
-                #[cfg(feature = "ladder")]
-                const CLUSTERS: Option<Clusters<Self>> = clusters!($ty);
                 const PLANES: Option<Planes<Self>> = $planes;
                 const LINES: Option<Lines<Self>> = $lines;
                 const SKINNY: Option<Skinny<Self>> = $skinny;
 
-                fn kernels(variant: Variant) -> Products<Self> {
+                fn rung(variant: Variant) -> Rung<Self> {
                     match variant {
                         #[cfg(feature = "ladder")]
-                        Variant::Naive => [[Entry::of::<GemmNaive<$ty>>(); 2]; 2],
+                        Variant::Naive => Rung::InOrder([[Entry::of::<GemmNaive<$ty>>(); 2]; 2]),
                         #[cfg(feature = "ladder")]
-                        Variant::Tiled | Variant::Cluster => [[Entry::of::<GemmTiled<$ty>>(); 2]; 2],
-                        Variant::Best => kernels!(of $best $(for $($first),+)?),
+                        Variant::Tiled => Rung::InOrder([[Entry::of::<GemmTiled<$ty>>(); 2]; 2]),
+                        #[cfg(feature = "ladder")]
+                        Variant::Registers => Rung::InOrder([[Entry::of::<GemmRegisters<$ty>>(); 2]; 2]),
+                        Variant::Best => Rung::Best,
+                        #[cfg(feature = "ladder")]
+                        of_halves => of_halves!($ty, of_halves),
                     }
                 }
             }
         )* };
     }
     #[cfg(feature = "ladder")]
-    macro_rules! clusters {
-        (f16) => { Some(kernels!(of GemmCluster for f16)) };
-        (bf16) => { Some(kernels!(of GemmCluster for bf16)) };
-        ($ty:ident) => { None };
+    macro_rules! of_halves {
+        (f16, $variant:ident) => { of_halves!(of f16, $variant) };
+        (bf16, $variant:ident) => { of_halves!(of bf16, $variant) };
+        (of $ty:ident, $variant:ident) => {
+            match $variant {
+                Variant::Fragments => Rung::Tensor(kernels!(of GemmFragments for $ty)),
+                Variant::Copies => Rung::Tensor(kernels!(of GemmCopies for $ty)),
+                Variant::Warpgroups => {
+                    Rung::Mapped(kernels!(of GemmWarpgroups for $ty), policy::WARPGROUPS)
+                }
+                Variant::Specialised => {
+                    Rung::Mapped(kernels!(of GemmSpecialised for $ty), policy::SPECIALISED)
+                }
+                Variant::Cluster => Rung::Mapped(kernels!(of GemmCluster for $ty), policy::CLUSTER),
+                _ => Rung::None,
+            }
+        };
+        ($ty:ident, $variant:ident) => {{
+            let _: Variant = $variant;
+            Rung::None
+        }};
     }
     macro_rules! wgmma {
         ($ty:ident) => {
@@ -495,6 +565,6 @@ mod launch {
 }
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launch::{
-    Kernels, Lines, LinesAreFor, OfPlanes, OfTiles, OfVectors, Parts, Planes, Products,
-    ProductsOfLines, Skinny, Split, TiledProducts, Wgmma,
+    Kernels, Lines, LinesAreFor, MappedProducts, OfPlanes, OfTiles, OfVectors, Parts, Planes,
+    Products, ProductsOfLines, Rung, Skinny, Split, TiledProducts, Wgmma,
 };

@@ -75,7 +75,7 @@ const TOGETHER: usize = 8;
 ///
 /// # Safety
 /// The threads are counted in 32 bits. `sums` holds the sums of all parts. `c` holds every element that `problem` covers, and
-/// overlaps nothing else. `bias` holds a row of C if the epilogue has one.
+/// overlaps nothing else. The views behind it hold what `beta` and the epilogue take of them; `addend` may be `c`.
 ///
 /// Source: ours.
 #[kernel(launch_bounds(PARTS_BLOCK), instances(f16: (f16), bf16: (bf16), f32: (f32), i32: (i32)))]

@@ -245,7 +245,7 @@ fn split<P: Planes<CHUNK>, const CHUNK: usize, const READ: usize>(
 ///
 /// # Safety
 /// The planes are those of the operands, which `problem` describes; `k` is not 0. `c` holds every element that `problem`
-/// covers, and overlaps nothing else. `bias` holds a row of C if the epilogue has one.
+/// covers, and overlaps nothing else. The views behind it hold what `beta` and the epilogue take of them; `addend` may be `c`.
 ///
 /// Source: ours. To add the sums of the tensor cores with another rounding is from H. Ootomo, R. Yokota, "Recovering single
 /// precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", 2022.
@@ -413,8 +413,8 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
 const FOUR: usize = 4;
 
 /// Writes a panel of 64 x 64 elements of C, whose sums are in `staging`, and waits for the others. `four` returns the place of
-/// four sums of a line from a column on, `is_aligned` says whether fours of C and of the addend are, and `sum_at` returns what takes the place of
-/// a sum for a row and a column. The loop is not unrolled, so that its instructions are few.
+/// four sums of a line from a column on, `is_aligned` says whether fours of C and of the addend are, and `sum_at` returns what
+/// takes the place of a sum for a row and a column. The loop is not unrolled, so that its instructions are few.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]

@@ -45,6 +45,9 @@ pub const FRAGMENTS_WARPS: [[usize; 2]; 2] = [[2, 4], [2, 2]];
 /// The rows of tiles that consecutive blocks go down before the next column, by products of fragments.
 pub const FRAGMENTS_GROUP: u32 = 16;
 
+/// The architecture from which on tensor cores multiply fragments of `f16` and `bf16`.
+pub const FRAGMENTS_ARCHITECTURE: u32 = 80;
+
 /// The index of the tiles of C between the large and the small ones that warpgroups have too.
 pub const MEDIUM: usize = 2;
 /// The rows of a tile of C of a block whose warpgroups multiply.
@@ -91,7 +94,12 @@ pub const fn wgmma_slots(width: usize) -> usize {
 /// Returns the dynamic shared memory of such a block in bytes: the ring, two panels of C for each of two warpgroups, and what
 /// aligns them to 1024 bytes.
 pub const fn wgmma_bytes(width: usize) -> usize {
-    wgmma_slots(width) * wgmma_slot(width) + 4 * 64 * 64 * 2 + 1024
+    ring_bytes(wgmma_slots(width), width)
+}
+
+/// Returns those of a block with so many slots.
+const fn ring_bytes(slots: usize, width: usize) -> usize {
+    slots * wgmma_slot(width) + 4 * 64 * 64 * 2 + 1024
 }
 
 /// Returns the time of `count` products by a model: the blocks take equal numbers of tiles, or one more. `part` is the length
@@ -347,7 +355,7 @@ pub const fn wgmma_cut(size: usize) -> Cut {
 /// The maximum `k` of `best`, which counts its tiles in 32 bits.
 pub const BEST_MOST_K: usize = BEST_STEP * u32::MAX as usize;
 
-/// The rows of tiles that consecutive blocks of `naive` and `tiled` go down before the next column.
+/// The rows of tiles that consecutive blocks of `naive`, `tiled` and `registers` go down before the next column.
 pub const RUNG_GROUP: u32 = 16;
 
 /// The policy of `best`.
@@ -476,12 +484,56 @@ pub const TILED: Cut = Cut {
     block: [RUNG_TILE as u32, RUNG_TILE as u32],
 };
 
+/// How a rung whose operands tensor maps bring is launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mapped {
+    /// The division of C, among clusters of blocks.
+    pub cut: Cut,
+    /// The blocks of a cluster, whose tiles of C lie below each other, and which share the columns of B.
+    pub blocks: u32,
+    /// The slots of a block's ring.
+    pub slots: usize,
+    /// Whether clusters stay on their multiprocessors and take one tile after another; otherwise there is one for each tile.
+    pub stays: bool,
+}
+
+impl Mapped {
+    /// Returns the dynamic shared memory of a block in bytes: the ring, and two panels of C for each of two warpgroups.
+    pub const fn bytes(&self) -> usize {
+        ring_bytes(self.slots, self.cut.tile[1])
+    }
+}
+
+/// The numbers of `warpgroups`: so few slots that two blocks are resident.
+pub const WARPGROUPS: Mapped = Mapped {
+    cut: Cut {
+        tile: [WGMMA_HEIGHT, WGMMA_WIDTH[MEDIUM]],
+        block: [256, 1],
+    },
+    blocks: 1,
+    slots: 2,
+    stays: false,
+};
+
+/// The numbers of `specialised`.
+pub const SPECIALISED: Mapped = Mapped {
+    cut: wgmma_cut(LARGE),
+    blocks: 1,
+    slots: wgmma_slots(WGMMA_WIDTH[LARGE]),
+    stays: false,
+};
+
 /// The blocks of a cluster of `cluster`.
 pub const CLUSTER_BLOCKS: u32 = 2;
-/// The division of `cluster`, among the blocks of a cluster.
-pub const CLUSTER: Cut = Cut {
-    tile: [CLUSTER_BLOCKS as usize * WGMMA_HEIGHT, WGMMA_WIDTH[LARGE]],
-    block: [WGMMA_BLOCK, 1],
+/// The numbers of `cluster`.
+pub const CLUSTER: Mapped = Mapped {
+    cut: Cut {
+        tile: [CLUSTER_BLOCKS as usize * WGMMA_HEIGHT, WGMMA_WIDTH[LARGE]],
+        block: [WGMMA_BLOCK, 1],
+    },
+    blocks: CLUSTER_BLOCKS,
+    stays: true,
+    ..SPECIALISED
 };
 
 /// Returns how `best` divides C, into [`LARGE`] or [`SMALL`] tiles.

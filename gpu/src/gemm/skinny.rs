@@ -63,8 +63,9 @@ pub type AcrossShared = FromShared<false>;
 ///
 /// # Safety
 /// The maps are those of the operands, which `problem` describes; `k` is not 0. `c` holds every element that `problem` covers,
-/// and overlaps nothing else. `bias` holds a row of C if the epilogue has one. `sums_of_parts` has room for the sums of all
-/// parts, if there are several, and `tickets` has its elements; nothing else uses them.
+/// and overlaps nothing else. The views behind it hold what `beta` and the epilogue take of them; `addend` may be `c`.
+/// `sums_of_parts` has room for the sums of all parts, if there are several, and `tickets` has its elements; nothing else uses
+/// them.
 ///
 /// Source: ours.
 #[kernel(

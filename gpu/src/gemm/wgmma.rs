@@ -36,7 +36,7 @@ use cuda_std::{
 };
 
 use super::{
-    fragments::Half,
+    band::Half,
     output::Output,
     parts::write_part,
     policy::{
@@ -81,7 +81,7 @@ pub(super) const MANY_REGISTERS: u32 = 232;
 /// # Safety
 /// `a` and `b` are maps of matrices of the problem's sizes. `c` holds every element that `problem` covers. `part` is `k`, or
 /// less and a multiple of 64; then `sums_of_parts` has room for the sums of all parts. `c` and `sums_of_parts` overlap nothing
-/// else. `bias` holds a row of C if the epilogue has one.
+/// else. The views behind it hold what `beta` and the epilogue take of them; `addend` may be `c`.
 ///
 /// Source: ours. The division of work between warpgroups is that of CUTLASS's kernels for this architecture.
 #[kernel(

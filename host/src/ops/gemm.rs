@@ -1,7 +1,5 @@
 //! Matrix products.
 
-#[cfg(feature = "ladder")]
-mod clusters;
 mod element;
 mod epilogue;
 mod lines;
@@ -9,6 +7,7 @@ mod maps;
 mod options;
 mod parts;
 mod precision;
+mod rungs;
 mod skinny;
 
 pub use element::GemmElement;
@@ -27,6 +26,8 @@ use warpwright_gpu::{
     },
 };
 
+#[doc(hidden)]
+pub use warpwright_gpu::gemm::Rung;
 pub use warpwright_gpu::gemm::Variant;
 
 use super::{
@@ -288,7 +289,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         if is_small {
             return (T::SMALL, policy::best_cut(policy::SMALL), 0);
         }
-        (T::kernels(Variant::Best), large, 0)
+        (T::LARGE, large, 0)
     }
 
     /// Returns whether warpgroups multiply lines along k, if no precision asks for them.
@@ -491,16 +492,15 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
         };
         let out = ([c, addend, bias], [of_rows, of_columns]);
         let places = ([a, b], out);
-        #[cfg(feature = "ladder")]
-        let variant = match variant {
-            Variant::Cluster if self.by_clusters(plan, places, problem, alpha)? => {
-                return Ok(shape);
-            }
-            // Nothing to multiply.
-            Variant::Cluster => Variant::Tiled,
-            other => other,
-        };
         let has_products = k > 0 && m > 0 && n > 0;
+        let rung = T::rung(variant);
+        let loading = self.loading(plan, rung)?;
+        if let Rung::Mapped(kernels, numbers) = rung
+            && has_products
+        {
+            self.by_maps(plan, (kernels, numbers), places, problem, alpha)?;
+            return Ok(shape);
+        }
         if best && has_products && self.by_vectors(plan, places, problem, alpha)? {
             return Ok(shape);
         }
@@ -554,9 +554,10 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             }
             return Ok(shape);
         }
-        let (kernels, cut, bytes) = match best {
-            true => self.best(plan, [m, n]),
-            false => (T::kernels(variant), variant.cut(), 0),
+        let (kernels, cut, bytes) = match loading {
+            Some(kernels) => (kernels, variant.cut(), 0),
+            // Also what needs tensor maps otherwise, where there is nothing to multiply.
+            None => self.best(plan, [m, n]),
         };
         let tiles = cut.tiles([m, n]).saturating_mul(count);
         let config = plan.tiles(tiles, cut.block)?;

@@ -145,7 +145,7 @@ fn products<T: OfBytes>() {
         .filter(|(i, problem)| problem.executor == Executor::Cuda || i.is_multiple_of(T::ONE_OF[0]))
         .map(|(i, problem)| T::problem(i, problem))
         .collect();
-    are_exact::<T>(&problems, &variants());
+    are_exact::<T>(&problems, &variants::<T>());
 }
 
 #[test]

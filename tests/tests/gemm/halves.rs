@@ -6,8 +6,9 @@ use warpwright::{
     Device, DeviceKind,
     ops::gemm::{Precision, Tiles, Way},
 };
-use warpwright_gpu::gemm::policy::{
-    LARGE, LINE, SMALL, WGMMA_STEP, skinny_part, wgmma_part, wgmma_size,
+use warpwright_gpu::gemm::{
+    Rung,
+    policy::{LARGE, LINE, SMALL, WGMMA_STEP, skinny_part, wgmma_part, wgmma_size},
 };
 use warpwright_tests::{
     cases, compare, data,
@@ -18,6 +19,7 @@ use warpwright_tests::{
 use super::{
     TRANSPOSES,
     problem::{FACTORS, Gemm, Margin, Real, TAILS, plain},
+    variants_with,
 };
 
 /// None; one that keeps the rows of A and B at multiples of 16 bytes, and those of C not; one that keeps none.
@@ -135,11 +137,11 @@ fn problems_of_stacks() -> Vec<Gemm> {
     problems
 }
 
-/// Checks products by a variant against the truth, and that their bits are those of `best` by `usual` on the CPU executor.
-fn same_bits<T: Real>(problems: &[Gemm], usual: Way, rung: &str) {
+/// Checks products by variants against the truth, and that their bits are those of `best` by `usual` on the CPU executor.
+fn same_bits<T: Real>(problems: &[Gemm], usual: Way, rungs: &[&str]) {
     cases::run(
         problems,
-        |_| vec![rung],
+        |_| rungs.to_vec(),
         |_, problem| {
             let mut rng = data::generator(13);
             let operands = problem.operands(|| T::from_real(rng.random_range(-1.0..1.0)));
@@ -164,14 +166,22 @@ fn same_bits<T: Real>(problems: &[Gemm], usual: Way, rung: &str) {
 
 /// The bits are those of products of fragments, of which the layout decides nothing.
 fn every_kernel<T: Real>() {
-    same_bits::<T>(&problems(), Way::OF_HALVES[0], "best");
-    same_bits::<T>(&problems_in_parts(), Way::Warpgroups(Tiles::Small), "best");
-    same_bits::<T>(&problems_of_stacks(), Way::Warpgroups(Tiles::Small), "best");
+    same_bits::<T>(&problems(), Way::OF_HALVES[0], &["best"]);
+    same_bits::<T>(
+        &problems_in_parts(),
+        Way::Warpgroups(Tiles::Small),
+        &["best"],
+    );
+    same_bits::<T>(
+        &problems_of_stacks(),
+        Way::Warpgroups(Tiles::Small),
+        &["best"],
+    );
 }
 
-/// Products that clusters of blocks take: whole tiles of 256 x 256 and edges, of which the second block of a cluster has none,
-/// more tiles than a device has clusters, stacks, and what follows a product.
-fn problems_of_clusters() -> Vec<Gemm> {
+/// Products that rungs of halves take: whole tiles of 256 x 256 and edges, of which the second block of a cluster has none, more
+/// tiles than a device has clusters, stacks, and what follows a product.
+fn problems_of_rungs() -> Vec<Gemm> {
     let mut problems = Vec::new();
     for executor in Executor::ALL {
         let mut shapes = vec![
@@ -179,7 +189,7 @@ fn problems_of_clusters() -> Vec<Gemm> {
             [136, 264, 72],
             [8, 520, 40],
             [200, 72, 8],
-            [520, 264, 264],
+            [264, 264, 264],
         ];
         if executor == Executor::Cuda {
             shapes.extend([[2312, 2056, 8], [264, 520, 1032]]);
@@ -208,16 +218,65 @@ fn problems_of_clusters() -> Vec<Gemm> {
     problems
 }
 
-#[test]
-fn clusters_give_the_bits_of_best() {
-    let usual = Way::Warpgroups(Tiles::Small);
-    same_bits::<f16>(&problems_of_clusters(), usual, "cluster");
-    same_bits::<bf16>(&problems_of_clusters(), usual, "cluster");
+/// The rungs that tensor cores multiply, by fragments or by warpgroups.
+fn rungs_give_the_bits_of_best<T: Real>() {
+    let rungs = variants_with::<T>(|rung| matches!(rung, Rung::Tensor(_) | Rung::Mapped(..)));
+    assert_eq!(rungs.len(), 5);
+    same_bits::<T>(&problems_of_rungs(), Way::Warpgroups(Tiles::Small), &rungs);
 }
 
 #[test]
-fn clusters_take_halves_in_rows_of_16_bytes() {
-    for device in devices::all() {
+fn rungs_give_the_bits_of_best_of_f16() {
+    rungs_give_the_bits_of_best::<f16>();
+}
+
+#[test]
+fn rungs_give_the_bits_of_best_of_bf16() {
+    rungs_give_the_bits_of_best::<bf16>();
+}
+
+/// Products whose operands tensor maps cannot describe: rows that begin anywhere.
+#[test]
+fn rungs_of_fragments_take_any_product() {
+    let rungs = variants_with::<f16>(|rung| matches!(rung, Rung::Tensor(_)));
+    let mut problems = Vec::new();
+    for executor in Executor::ALL {
+        for (i, shape) in [[130, 131, 67], [1, 1, 1], [128, 256, 72]]
+            .into_iter()
+            .enumerate()
+        {
+            for (l, transpose) in TRANSPOSES.into_iter().enumerate() {
+                problems.push(Gemm {
+                    transpose,
+                    factors: FACTORS[(i + l) % FACTORS.len()],
+                    margins: MARGINS[2],
+                    count: 1 + (i + l) % 2,
+                    tail: TAILS[(2 * i + l) % TAILS.len()],
+                    ..plain(executor, shape)
+                });
+            }
+        }
+    }
+    same_bits::<f16>(&problems, Way::OF_HALVES[0], &rungs);
+    same_bits::<bf16>(&problems, Way::OF_HALVES[0], &rungs);
+}
+
+#[test]
+fn rungs_of_halves_refuse_other_types() {
+    let rungs = variants_with::<f32>(|rung| matches!(rung, Rung::None));
+    assert_eq!(rungs.len(), 5);
+    for (device, rung) in devices::all().flat_map(|it| rungs.iter().map(move |rung| (it, *rung))) {
+        let words = device.zeros_matrix::<f32>(16, 24).unwrap();
+        let product = device.gemm(&words, &words).transpose_b().variant(rung);
+        let told = product.run().map(drop).unwrap_err().to_string();
+        assert!(told.contains("it multiplies f16 and bf16 alone"), "{told}");
+    }
+}
+
+#[test]
+fn rungs_of_warpgroups_take_rows_of_16_bytes() {
+    let rungs = variants_with::<f16>(|rung| matches!(rung, Rung::Mapped(..)));
+    for (device, rung) in devices::all().flat_map(|it| rungs.iter().map(move |rung| (it, *rung))) {
         let refused = |got: warpwright::Result<()>, expected: &str| {
             let told = got.unwrap_err().to_string();
             let old = "it takes a device of compute capability 9.0, and CUDA 12 or later";
@@ -227,22 +286,16 @@ fn clusters_take_halves_in_rows_of_16_bytes() {
             );
         };
         let halves = device.zeros_matrix::<f16>(16, 20).unwrap();
-        let words = device.zeros_matrix::<f32>(16, 24).unwrap();
-        let product = device.gemm(&words, &words).transpose_b().variant("cluster");
-        refused(product.run().map(drop), "it multiplies f16 and bf16 alone");
-        let product = device
-            .gemm(&halves, &halves)
-            .transpose_b()
-            .variant("cluster");
+        let product = device.gemm(&halves, &halves).transpose_b().variant(rung);
         refused(
             product.run().map(drop),
             "rows that begin at multiples of 16 bytes, given 16 x 20 times 20 x 16",
         );
         if is_known(device) {
-            // Without products there is nothing that a cluster could not do.
+            // Without products there is nothing that such a rung could not do.
             let [tall, flat] = [(16, 0), (0, 16)]
                 .map(|(rows, columns)| device.zeros_matrix::<f16>(rows, columns).unwrap());
-            let product = device.gemm(&tall, &flat).variant("cluster").run().unwrap();
+            let product = device.gemm(&tall, &flat).variant(rung).run().unwrap();
             assert_eq!(product.to_vec().unwrap(), [f16::ZERO; 16 * 16]);
         }
     }

@@ -7,11 +7,11 @@ mod problem;
 mod stacks;
 
 use cuda_std::{bf16, cpu::Order, f16};
-use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain};
+use problem::{FACTORS, Gemm, Host, MARGINS, Multiplied, Real, plain};
 use rand::Rng;
 use warpwright::{Device, Error, ops::gemm::Way};
 use warpwright_gpu::gemm::{
-    Variant,
+    Rung, Variant,
     policy::{BEST_MOST_K, BEST_STEP, LARGE, SMALL, best_cut, tensor_size},
 };
 use warpwright_tests::{
@@ -96,17 +96,22 @@ fn problems() -> Vec<Gemm> {
     problems
 }
 
-/// The variants that take every product. `cluster` is tested in `halves`.
-fn variants() -> Vec<&'static str> {
-    let rows = cases::variants("gemm").iter();
-    let names = rows.map(|variant| variant.name);
-    names.filter(|name| *name != "cluster").collect()
+/// The variants whose kernels for a type are such.
+fn variants_with<T: Multiplied>(is_such: impl Fn(Rung<T>) -> bool) -> Vec<&'static str> {
+    let variants = Variant::ALL.into_iter();
+    let such = variants.filter(|variant| is_such(T::rung(*variant)));
+    such.map(Variant::name).collect()
+}
+
+/// The variants that take every product of a type. `halves` tests those that do not.
+fn variants<T: Multiplied>() -> Vec<&'static str> {
+    variants_with::<T>(|rung| !matches!(rung, Rung::Mapped(..) | Rung::None))
 }
 
 fn check_all<T: Real>() {
     cases::run(
         &problems(),
-        |_| variants(),
+        |_| variants::<T>(),
         |_, problem| {
             let mut rng = data::generator((problem.m * 31 + problem.n * 17 + problem.k) as u64);
             Ok(problem.operands(|| T::from_real(rng.random_range(-1.0..1.0))))
@@ -247,7 +252,7 @@ fn whole_numbers<T: Real>() {
     let problems = Executor::ALL.map(|executor| plain(executor, [140, 133, 75]));
     cases::run(
         &problems,
-        |_| variants(),
+        |_| variants::<T>(),
         |_, problem| {
             let mut rng = data::generator(5);
             Ok(problem.operands(|| T::from_real(f64::from(rng.random_range(-9_i8..=9)))))
@@ -290,7 +295,7 @@ fn specials<T: Real>() {
     }
     cases::run(
         &problems,
-        |_| variants(),
+        |_| variants::<T>(),
         |_, problem| {
             let mut rng = data::generator(7);
             // Their sums are exact in every order.
@@ -343,7 +348,7 @@ fn not_read<T: Real>() {
         compare::same_bits(&got.to_vec().unwrap(), &all(want)).unwrap();
     };
     for device in devices::all() {
-        for variant in variants() {
+        for variant in variants::<T>() {
             let nan = device.upload_matrix(&all(&[f64::NAN; 6]), 2, 3).unwrap();
             let one = device.upload_matrix(&all(&[1.0; 6]), 3, 2).unwrap();
             let c = device.upload_matrix(&all(&[f64::NAN; 9]), 3, 3).unwrap();
@@ -401,7 +406,7 @@ fn what_is_not_read_does_not_come_through() {
 #[test]
 fn factors_of_f16_are_f32() {
     for device in devices::all() {
-        for variant in variants() {
+        for variant in variants::<f16>() {
             let one = device.upload_matrix(&[f16::ONE], 1, 1).unwrap();
             // 2049 lies between two elements; with 3 more it does not.
             let c = device.upload_matrix(&[f16::from_f32(3.0)], 1, 1).unwrap();
@@ -525,7 +530,7 @@ fn an_unknown_variant_is_refused_and_the_known_ones_are_named() {
     let a = device.zeros_matrix::<f64>(2, 2).unwrap();
     let text = device.gemm(&a, &a).variant("bset").run().unwrap_err();
     let text = text.to_string();
-    for name in variants().into_iter().chain(["`bset`"]) {
+    for name in variants::<f64>().into_iter().chain(["`bset`"]) {
         assert!(text.contains(name), "{text}");
     }
 }

@@ -8,7 +8,7 @@ use warpwright::{
     Device, Matrix,
     ops::gemm::{GemmElement, Precision, Way},
 };
-use warpwright_gpu::gemm::{Element, Scalar};
+use warpwright_gpu::gemm::{Element, Rung, Scalar};
 use warpwright_tests::{
     cases::Problem,
     compare::{self, Outcome},
@@ -25,7 +25,7 @@ pub trait Multiplied: GemmElement<Result: Debug> + Debug {
 /// A type of floats, and what the tests know of it.
 pub trait Real: Multiplied + GemmElement<Result = Self> + Number {
     /// If the sums are rounded to elements once more: half the distance from 1 to the next element, and from 0 to the least.
-    /// Then `best` has an order of additions of its own.
+    /// Then `best` and others have an order of additions of their own.
     const ROUNDED: Option<[f64; 2]>;
     /// The error of `gelu` of 1.
     const GELU: f64;
@@ -484,7 +484,10 @@ impl Gemm {
         }
         let mut all = self.all_by_the_book(operands);
         let is_exact = T::ROUNDED.is_none() && self.precision == Precision::Exact;
-        if !is_exact && matches!(variant, "best" | "cluster") {
+        let in_order = variant
+            .parse()
+            .is_ok_and(|variant| matches!(T::rung(variant), Rung::InOrder(_)));
+        if !is_exact && !in_order {
             // Only what is around C has known bits.
             for row in 0..self.rows() {
                 let at = operands.c.place(row, 0);

@@ -33,7 +33,7 @@ fn stacks<T: Real>() {
     }
     cases::run(
         &problems,
-        |_| variants(),
+        |_| variants::<T>(),
         |_, problem| {
             let mut rng = data::generator(19);
             Ok(problem.operands(|| T::from_real(rng.random_range(-3.0..3.0))))

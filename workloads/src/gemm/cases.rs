@@ -174,11 +174,15 @@ fn of_type<T: Real>(all: &mut Vec<Workload>, scale: Scale) {
     }
 }
 
-/// Returns the problems that the variants are timed with: square matrices of `f32`.
+/// Returns the problems that the variants are timed with: square matrices of `f32`, which some variants refuse, and of `bf16`,
+/// whose rows have a multiple of 16 bytes, so that all take them.
 pub(super) fn timings(size: usize) -> Vec<Workload> {
     let side = size.isqrt().max(1);
-    let product = Product::<f32>::new([side; 3], Data::Whole);
-    vec![Workload::new(product)]
+    let of_halves = side.next_multiple_of(8);
+    vec![
+        Workload::new(Product::<f32>::new([side; 3], Data::Whole)),
+        Workload::new(Product::<bf16>::new([of_halves; 3], Data::Fractions)),
+    ]
 }
 
 pub(super) fn operations() -> Vec<Workload> {
@@ -195,7 +199,7 @@ pub(super) fn operations() -> Vec<Workload> {
         Workload::new(product::<f64>([83, 83, 37], [true, false])),
         Workload::new(Rectangles(product::<f32>([30, 30, 100], [false, true]))),
         Workload::new(product::<f16>([83, 37, 83], [true, true])),
-        // `cluster` takes rows of a multiple of 16 bytes.
+        // All variants take rows of a multiple of 16 bytes.
         Workload::new(product::<bf16>([37, 88, 80], [false, false])),
         Workload::new(Product::<i8>::new([37, 83, 130], Data::Fractions)),
     ]

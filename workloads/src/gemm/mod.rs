@@ -1,6 +1,6 @@
 //! Matrix products: those of whole numbers are compared exactly, others within the bound of their roundings.
 
-use warpwright::ops::gemm::{Precision, Way};
+use warpwright::ops::gemm::{Precision, Rung, Way};
 use warpwright::{Device, Matrix, Result};
 
 mod cases;
@@ -140,6 +140,15 @@ impl<T: Real> Product<T> {
     pub fn of(self, make: [Make<T>; 2]) -> Self {
         Self { make, ..self }
     }
+}
+
+/// Returns whether a variant refuses products of this type, of operands that tensor maps can describe or not.
+fn refuses<T: Real>(variant: &str, has_maps: bool) -> bool {
+    variant.parse().is_ok_and(|variant| match T::rung(variant) {
+        Rung::Best | Rung::InOrder(_) | Rung::Tensor(_) => false,
+        Rung::Mapped(..) => !has_maps,
+        Rung::None => true,
+    })
 }
 
 /// A and B on the host, and elements of C or of the bias.
@@ -306,9 +315,10 @@ impl<T: Real> Problem for Product<T> {
         let rows = self.sides().map(|[_, width]| width * size_of::<T>());
         // Sizes of 0 are no product.
         let is_product = !self.shape.contains(&0);
-        let has_kernels = matches!(T::NAME, "f16" | "bf16");
-        let has_rows = !is_product || rows.iter().all(|bytes| bytes.is_multiple_of(16));
-        variant == "cluster" && !(has_kernels && has_rows)
+        refuses::<T>(
+            variant,
+            !is_product || rows.iter().all(|bytes| bytes.is_multiple_of(16)),
+        )
     }
 
     fn operations(&self) -> Option<u64> {

@@ -3,7 +3,7 @@
 use warpwright::ops::calls::Calls;
 use warpwright::{Device, Element, Matrix, Result};
 
-use super::{Places, Product, Real, Values, View, near, result_of};
+use super::{Places, Product, Real, Values, View, near, refuses, result_of};
 use crate::compare::each;
 use crate::sample;
 use crate::{Number, Prepared, Problem, Verdict, with_variant};
@@ -64,7 +64,7 @@ impl<T: Real> Problem for Rectangles<T> {
 
     fn excludes(&self, variant: &str) -> bool {
         // The rows begin behind an odd number of elements.
-        variant == "cluster"
+        refuses::<T>(variant, false)
     }
 
     fn varies(&self) -> bool {

@@ -1,4 +1,4 @@
-//! `cluster`: `best`'s products of warpgroups on compute capability 9.0, by two blocks that share tiles of B.
+//! `cluster`: products of warpgroups on compute capability 9.0, by two blocks that share tiles of B.
 //!
 //! ```text
 //! the two blocks of a cluster, whose tiles of C lie below each other, for each tile along k:
@@ -21,20 +21,21 @@ use cuda_std::{
     wgmma::{self, DEPTH, Factor, PANEL, Sums, Tile},
 };
 
+use super::write_panels::write_panels;
 use crate::gemm::{
-    fragments::Half,
+    band::Half,
     output::Output,
-    policy::{CLUSTER, CLUSTER_BLOCKS, WGMMA_BLOCK, WGMMA_HEIGHT, wgmma_bytes, wgmma_slots},
+    policy::{CLUSTER, CLUSTER_BLOCKS, WGMMA_BLOCK, WGMMA_HEIGHT},
     problem::*,
     wgmma::{
         CONSUMERS, FEW_REGISTERS, MANY_REGISTERS, MOST_SLOTS, Slot, Staging, Tiles, WARPGROUP, load,
     },
 };
 
-const WIDTH: usize = CLUSTER.tile[1];
+const WIDTH: usize = CLUSTER.cut.tile[1];
 /// The sums of a thread.
 const SUMS: usize = WIDTH / 2;
-const SLOTS: usize = wgmma_slots(WIDTH);
+const SLOTS: usize = CLUSTER.slots;
 /// The elements of a slot, and those of A.
 const ROOM: usize = (WGMMA_HEIGHT + WIDTH) * DEPTH;
 const OF_A: usize = WGMMA_HEIGHT * DEPTH;
@@ -48,18 +49,18 @@ const BOTH: u16 = 0b11;
 /// [`gemm_best_wgmma`](crate::gemm::gemm_best_wgmma), but that a tile of B has 128 columns if memory has lines along k.
 ///
 /// Launch: clusters of two blocks of 384 threads, each of which takes tiles of 256 x 256 elements of C, as many clusters apart
-/// as there are; dynamic shared memory of [`wgmma_bytes`]. Reads `m * n * k / 128` elements, and C unless `beta` is 0; writes
+/// as there are; dynamic shared memory of [`CLUSTER`]. Reads `m * n * k / 128` elements, and C unless `beta` is 0; writes
 /// `m * n`. The sums are those of [`wgmma`] for each 16 of k in order: the bits of `best` in one part.
 ///
 /// # Safety
 /// `a` and `b` are maps of matrices of the problem's sizes. `c` holds every element that `problem` covers, and overlaps nothing
-/// else. `bias` holds a row of C if the epilogue has one.
+/// else. The views behind it hold what `beta` and the epilogue take of them; `addend` may be `c`.
 ///
 /// Source: ours. That the blocks of a cluster share tiles is from CUTLASS's kernels for this architecture.
 #[kernel(
     launch_bounds(WGMMA_BLOCK, 1),
     cluster(CLUSTER_BLOCKS),
-    dynamic_shared(wgmma_bytes(WIDTH)),
+    dynamic_shared(CLUSTER.bytes()),
     instances(
         f16_nn: (f16, true, false),
         f16_nt: (f16, true, true),
@@ -98,7 +99,7 @@ pub unsafe fn gemm_cluster<
 
     let problem = &problem;
     let rank = cluster::rank() as usize;
-    let mut tiles = Tiles::<CLUSTER_BLOCKS>::of(problem, problem.k, CLUSTER.tile, DEPTH);
+    let mut tiles = Tiles::<CLUSTER_BLOCKS>::of(problem, problem.k, CLUSTER.cut.tile, DEPTH);
     let mut slot = Slot::first(barriers, SLOTS);
     let thread = thread::thread_idx_x();
     // The same for all lanes of a warp, which the compiler cannot know of a thread's index.
@@ -143,7 +144,6 @@ pub unsafe fn gemm_cluster<
         alpha,
         beta,
     };
-    let is_aligned = out.is_aligned(problem, 16);
     while let Some(tile) = tiles.next() {
         let mut sums = <[f32; SUMS]>::ZERO;
         let mut step = 0;
@@ -166,17 +166,8 @@ pub unsafe fn gemm_cluster<
         }
         let out = out.of_product(problem, tile.product);
         let top = tile.top + rank * WGMMA_HEIGHT + consumer as usize * 64;
-        staging.meet();
-        unrolled!(panel < { SUMS / 32 } of 4 => {
-            let mut part = [0.0; 32];
-            unrolled!(i < 8 => {
-                unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
-            });
-            let corner = [top, tile.left + 64 * panel];
-            let bias = out.bias_of(problem, corner[1] + staging.chunk().1);
-            staging.put_sums(staging.rows(), part);
-            staging.write(&out, &bias, problem, corner, is_aligned);
-        });
+        let corner = [top, tile.left];
+        write_panels(&sums, corner, &staging, &out, problem);
     }
     // The other block arrives at this one's mbarriers until it is done.
     cluster::sync();

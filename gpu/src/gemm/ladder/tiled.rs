@@ -21,8 +21,8 @@ const PITCH: usize = RUNG_TILE + 1;
 /// every device.
 ///
 /// # Safety
-/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. `bias` holds a row of C if the
-/// epilogue has one.
+/// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. The views behind it hold what `beta`
+/// and the epilogue take of them; `addend` may be `c`.
 #[kernel(launch_bounds((RUNG_TILE * RUNG_TILE) as u32), instances(f32, f64, f16, bf16, i8, e4m3: (F8E4M3), e5m2: (F8E5M2)))]
 pub unsafe fn gemm_tiled<T: Element>(
     a: Global<T>,
