@@ -29,8 +29,8 @@ impl Device {
     /// it again. Each launch does what the captured calls would do, on the same arrays, and gives the same bits. What can be
     /// captured is prepared work (`enqueue`) and launches of your own kernels, [`Device::launch`], on this handle or its clones
     /// and on the calling thread. A random generator draws the same numbers at each launch. What the graph keeps of a call are
-    /// its addresses, sizes and scalars: [`Graph::update`] gives it others. Elements are read when it runs, and so is a constant
-    /// table of a user's kernel: a launch of the graph sees what [`set_constant`](Self::set_constant) has set before it.
+    /// its addresses, sizes and scalars: [`Graph::update`] gives it others. Elements are read when it runs, and so is a
+    /// constant table of a user's kernel: a launch sees what [`set_constant`](Self::set_constant) has set before it.
     ///
     /// The capture touches neither the handle's own stream nor other threads, and does not wait. If `work` fails or panics,
     /// nothing is left of it. What a prepared request needs once, before its first run, is queued at once. Reading the output
@@ -75,10 +75,10 @@ impl Device {
 impl Graph {
     /// Captures `work` as [`Device::capture`] does, on the handle that captured the graph, and replaces what the graph does.
     ///
-    /// `work` must launch the same kernels, copies and fills in the same order. The arrays may be others, and so may scalars,
-    /// sizes, shapes of launches and the handles that own the arrays. Later launches give the bits that the calls in `work` would
+    /// `work` must queue the same kernels, copies and fills in the same order. The arrays may be others, and so may scalars,
+    /// sizes, shapes of launches and the handles that own the arrays. Later launches give the bits that the calls in `work`
     /// give. Launches before the update are not touched, also if they still run: what they use is freed in order behind them,
-    /// as if this function had not been called, and modules of users' kernels stay loaded while the graph lives.
+    /// and modules of users' kernels stay loaded while the graph lives. A random generator in `work` draws its next numbers.
     ///
     /// On a CUDA device the nodes of the graph are updated in place. Only where the driver takes no such work in the place of a
     /// node (another size of a fill may be one) is the graph made anew. The host does not wait.
@@ -107,8 +107,8 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// Those of `work`; [`Error::Invalid`](crate::Error::Invalid) from a call in it that cannot be captured, if `work` has other
-    /// kernels, copies or fills than the graph, with the first that differs, and while this thread captures;
+    /// Those of `work`; [`Error::Invalid`](crate::Error::Invalid) from a call in it that cannot be captured, if `work` has
+    /// other kernels, copies or fills than the graph, with the first that differs, and while this thread captures;
     /// [`Error::Driver`](crate::Error::Driver). After an error the graph is as it was, and can be launched.
     pub fn update(&mut self, work: impl FnOnce() -> Result<()>) -> Result<()> {
         let (parts, recorded) = (&self.parts, &mut self.recorded);
