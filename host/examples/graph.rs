@@ -1,4 +1,4 @@
-//! A pipeline of prepared operations, captured once into a graph and launched for many inputs.
+//! A pipeline of prepared operations, captured once into a graph, launched many times, and updated to another input.
 //!
 //! Each launch takes one call of the driver, however many kernels there are. The host waits where it reads the results.
 //!
@@ -76,5 +76,22 @@ fn main() -> Result<()> {
         );
     }
     println!("graph: {launches} launches, the sum is {found}");
+
+    // The same operations on another array: the graph is updated where it is, and not made anew.
+    let squares: Vec<f32> = values.iter().map(|value| value * value).collect();
+    let squares = device.upload(&squares)?;
+    drop(map);
+    let mut map = device
+        .map_request(&squares, Sqrt)
+        .output_to(&mut roots)
+        .prepare()?;
+    graph.update(|| {
+        map.enqueue()?;
+        scan.enqueue()?;
+        sum.enqueue()
+    })?;
+    // SAFETY: as above, with the new array and request.
+    unsafe { graph.launch()? };
+    println!("updated: the sum is {}", sum.output()?.to_vec()?[0]);
     Ok(())
 }

@@ -19,10 +19,11 @@ use crate::{
     code::Code,
     cuda::{
         CudaContext, CudaDeviceInfo, CudaError, CudaErrorKind, CudaFunction, CudaModule,
-        CudaStream, Found, Loaded, Owner,
+        CudaStream, CudaWork, Found, Loaded, Owner,
     },
     device::{DeviceInfo, DeviceKind},
     error::{Error, InvalidKind, Result},
+    executor::capture,
     module::{self, Module},
     ptx,
 };
@@ -278,13 +279,24 @@ impl CudaBackend {
 
     /// Ends the capture of this backend's work.
     pub fn end_capture(&self) -> Result<CudaGraph> {
+        self.captured()
+            .and_then(CudaWork::instantiate)
+            .map_err(self.error("capture"))
+    }
+
+    /// Ends the capture of this backend's work, which replaces that of `graph`.
+    pub fn end_update(&self, graph: &mut CudaGraph) -> Result<()> {
+        self.captured()
+            .and_then(|work| graph.update(work))
+            .map_err(self.error(capture::UPDATE))
+    }
+
+    fn captured(&self) -> std::result::Result<CudaWork, CudaError> {
         let locked = self.captured.as_ref().map(Mutex::lock);
         let captured = locked.map(|locked| locked.unwrap_or_else(PoisonError::into_inner));
         let functions =
             captured.map_or_else(Vec::new, |mut functions| std::mem::take(&mut *functions));
-        self.stream
-            .end_capture(functions)
-            .map_err(self.error("capture"))
+        self.stream.end_capture(functions)
     }
 
     /// Ends the capture of this backend's work, which is not wanted any more.

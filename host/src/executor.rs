@@ -21,6 +21,8 @@ use cuda_std::constant::ConstantValues;
 use cuda_std::kernel::KernelDescriptor;
 use cuda_std::tensor_map::{EncodedTensorMap, TiledMatrix};
 
+use capture::Part;
+
 use crate::{
     backend::Launch,
     cpu,
@@ -254,6 +256,18 @@ impl Executor {
         })
     }
 
+    /// Replaces what a graph does by what an executor has recorded, which records no more. The parts must be the same.
+    pub fn end_update(&self, graph: &mut Recorded) -> Result<()> {
+        match (self, graph) {
+            (Self::Cpu(backend), Recorded::Cpu(work)) => {
+                *work = backend.recorded();
+                Ok(())
+            }
+            (Self::Cuda(backend), Recorded::Cuda(graph)) => backend.end_update(graph),
+            _ => Ok(()),
+        }
+    }
+
     /// Has an executor that records its work record no more.
     pub fn abandon_capture(&self) {
         match self {
@@ -301,9 +315,11 @@ impl Executor {
     /// # Safety
     /// The bytes must lie within memory of this device that nothing else uses, except work queued here.
     pub unsafe fn fill(&self, to: u64, value: u8, bytes: usize) -> Result<()> {
-        if let Some(recorder) = capture::recorder(self, "fill")? {
-            // SAFETY: by the contract.
-            return unsafe { recorder.fill(to, value, bytes) };
+        let part = (bytes > 0).then_some(Part::Fill);
+        // SAFETY: by the contract.
+        let fill = |recorder: &Self| unsafe { recorder.fill(to, value, bytes) };
+        if capture::records(self, "fill", part, fill)? {
+            return Ok(());
         }
         match self {
             // SAFETY: by the contract.
@@ -370,9 +386,11 @@ impl Executor {
     /// # Safety
     /// Both ranges must lie within memory of this device and must not overlap; as for [`fill`](Self::fill) at `to`.
     pub unsafe fn copy_within(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
-        if let Some(recorder) = capture::recorder(self, "copy")? {
-            // SAFETY: by the contract.
-            return unsafe { recorder.copy_within(to, from, bytes) };
+        let part = (bytes > 0).then_some(Part::Copy);
+        // SAFETY: by the contract.
+        let copy = |recorder: &Self| unsafe { recorder.copy_within(to, from, bytes) };
+        if capture::records(self, "copy", part, copy)? {
+            return Ok(());
         }
         match self {
             // SAFETY: by the contract.
@@ -466,13 +484,17 @@ impl Executor {
     /// The arguments must uphold the kernel's contract: its views must be of memory of this device, and the kernel's
     /// `# Safety` section must hold.
     pub unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
-        if let Some(recorder) = capture::recorder(self, launch.operation)? {
+        let part = Some(Part::Launch(launch.kernel.name));
+        let record = |recorder: &Self| {
             if !launch.constants.is_empty() {
                 // Other work may set the table to other values before the graph runs.
                 capture::refuse(launch.operation)?;
             }
             // SAFETY: by the contract.
-            return unsafe { recorder.launch(launch) };
+            unsafe { recorder.launch(launch) }
+        };
+        if capture::records(self, launch.operation, part, record)? {
+            return Ok(());
         }
         match self {
             // SAFETY: by the contract.

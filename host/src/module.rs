@@ -120,11 +120,12 @@ impl Device {
     ///
     /// Work that this handle queued before sees the old values, and work that it queues later sees the new ones. Other
     /// handles on the same device must be [synchronized](Device::synchronize) with it. On the CPU executor a process has
-    /// one table, which all handles share.
+    /// one table, which all handles share. A [graph](Device::capture) reads what the table holds when the graph is launched,
+    /// not what it held when the launch was captured. This call cannot be captured itself.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if there are more values than the table has elements; [`Error::Driver`] if the module has no such
-    /// table.
+    /// [`Error::Invalid`] if there are more values than the table has elements, and while this thread captures;
+    /// [`Error::Driver`] if the module has no such table.
     pub fn set_constant(&self, module: &Module, values: ConstantValues<'_>) -> Result<()> {
         if values.len() > values.capacity() {
             return Err(Error::invalid(

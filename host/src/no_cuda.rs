@@ -102,6 +102,7 @@ never! {
     require_own(&'static str, u64, usize) -> Result<()>;
     begin_capture() -> Result<Self>;
     end_capture() -> Result<CudaGraph>;
+    end_update(&mut CudaGraph) -> Result<()>;
     abandon_capture() -> ();
     mark(&'static str, bool) -> Result<CudaMark>;
     wait_mark(&CudaMark) -> Result<()>;

@@ -1,5 +1,7 @@
 //! All operations of the library, each with every variant, for tests of failures.
 
+mod others;
+
 use std::{
     hash::{DefaultHasher, Hasher as _},
     sync::Arc,
@@ -55,6 +57,7 @@ pub fn all() -> Vec<Operation> {
     let mut all = families();
     all.extend(buffers());
     all.extend(modules());
+    all.extend(others::all());
     all
 }
 

@@ -14,7 +14,7 @@
 //! | `kept.rs` | driver objects that are destroyed when they are dropped |
 //! | `stream.rs` | [`CudaStream`], [`CudaEvent`] |
 //! | `wait.rs` | [`CudaWait`]: waits for events by a waker |
-//! | `graph.rs` | captures of a stream, [`CudaGraph`] |
+//! | `graph.rs` | captures of a stream, [`CudaWork`], [`CudaGraph`] |
 //! | `memory.rs` | [`CudaMemory`], [`PinnedMemory`], copies |
 //! | `peers.rs` | access of devices to each other's memory |
 //! | `module.rs` | [`CudaModule`], [`CudaFunction`], launches, [`LoadedModules`] |
@@ -39,7 +39,7 @@ mod wait;
 pub(crate) use context::CudaContext;
 pub(crate) use device::{CudaDeviceInfo, device_count, device_info, devices};
 pub(crate) use error::{CudaError, CudaErrorKind, is_device_fault};
-pub(crate) use graph::CudaGraph;
+pub(crate) use graph::{CudaGraph, CudaWork};
 pub(crate) use memory::{CudaMemory, Found, PinnedMemory};
 pub(crate) use module::{CudaFunction, CudaModule, Loaded, LoadedModules};
 pub(crate) use stream::{CudaEvent, CudaStream, Owner};

@@ -373,6 +373,17 @@ pub unsafe fn cuGraphLaunch(exec: Handle, stream: Handle) -> u32 {
         let Some(nodes) = fake.graphs.execs.get(&(exec as u64)).cloned() else {
             return INVALID_HANDLE;
         };
+        let is_loaded = |launch: &Launch| {
+            let function = fake.functions.get(&launch.function);
+            function.is_some_and(|it| fake.modules.contains_key(&it.module))
+        };
+        let all_loaded = nodes.iter().all(|(_, node)| match &node.task {
+            Task::Launch(launch) => is_loaded(launch),
+            Task::Nothing | Task::Work(_) => true,
+        });
+        if !all_loaded {
+            return invalid("a graph with a kernel that is not there", INVALID_HANDLE);
+        }
         for (_, node) in nodes {
             match node.task {
                 Task::Nothing => {}

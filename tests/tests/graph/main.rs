@@ -1,5 +1,10 @@
 //! Graphs and events: what is captured gives the same bits at each launch, and what cannot be captured says so.
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod on_mock_devices;
+mod own_kernels;
+mod update;
+
 use warpwright::{
     Device, Error, InvalidKind, Result,
     ops::{map::Sqrt, reduce::Operator, scan},
@@ -101,6 +106,7 @@ fn every_family_is_captured_or_says_why_not() {
                         for _ in 0..2 {
                             // SAFETY: the workload is still there.
                             unsafe { graph.launch() }.expect(&name);
+                            graph.update(|| ready.enqueue()).expect(&name);
                         }
                     }
                     Err(error) => {
@@ -210,149 +216,4 @@ fn events_order_handles() -> Result<()> {
         }
     }
     Ok(())
-}
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod on_mock_devices {
-    use warpwright_tests::faults::{self, Driver, Plan};
-
-    use super::*;
-
-    const DONE: &str = "all calls are as stated";
-
-    #[test]
-    fn child() {
-        let Some(behind) = faults::is_child() else {
-            return;
-        };
-        let driver = faults::driver(behind).expect("a driver");
-        let device = Device::cuda(0).expect("a device");
-        launches(&driver, &device).expect("no call fails");
-        owners(&driver, &device).expect("no call fails");
-        failures(&driver, &device).expect("no call fails");
-        assert_eq!(driver.wrong(), "");
-        println!("{DONE}");
-    }
-
-    #[test]
-    fn calls_are_as_stated() {
-        faults::run_child("on_mock_devices::child", DONE);
-    }
-
-    /// A launch is one call, with the nodes of the calls that were captured; a capture waits for nothing.
-    fn launches(driver: &Driver, device: &Device) -> Result<()> {
-        let bytes = device.upload(&vec![1_u8; 10_000])?;
-        let values = device.upload(&vec![1_u32; 10_000])?;
-        // The kernels are loaded once.
-        device.sum(&values)?;
-        device.histogram(&bytes, 256)?;
-        let live = driver.live_in_all();
-        let mut counts = device.histogram_request(&bytes, 256).prepare()?;
-        let mut sum = device.reduce(&values).output_on_device().prepare_sum()?;
-        counts.enqueue()?;
-        let mut work = || {
-            counts.enqueue()?;
-            sum.enqueue()
-        };
-        let (graph, made) = driver.names_of(|| device.capture(&mut work));
-        let mut graph = graph?;
-        assert_eq!(
-            made,
-            [
-                "cuStreamCreate",
-                "cuStreamBeginCapture_v2",
-                "cuMemsetD8Async",
-                "cuLaunchKernel",
-                // What a sum needs once is done, not captured.
-                "cuMemsetD8Async",
-                "cuLaunchKernel",
-                "cuStreamEndCapture",
-                "cuGraphInstantiateWithFlags",
-                "cuGraphDestroy",
-                "cuStreamDestroy_v2",
-            ]
-        );
-        for _ in 0..3 {
-            // SAFETY: the requests are still there.
-            let (done, made) = driver.calls_of(|| unsafe { graph.launch() });
-            done?;
-            let made: Vec<_> = made
-                .iter()
-                .filter(|call| *call != "cuCtxGetCurrent")
-                .collect();
-            let [launch] = made[..] else {
-                panic!("{made:?}");
-            };
-            assert!(launch.starts_with("cuGraphLaunch "), "{launch}");
-            let nodes = ["[histogram_best__", "[reduce_best__sum_u32 "];
-            assert!(nodes.iter().all(|node| launch.contains(node)), "{launch}");
-        }
-        drop(graph);
-        drop((counts, sum));
-        assert_eq!(driver.live_in_all(), live);
-        Ok(())
-    }
-
-    /// A graph is ordered with the handles whose arrays it uses, when it is launched.
-    fn owners(driver: &Driver, device: &Device) -> Result<()> {
-        let other = device.new_stream()?;
-        let values = other.upload(&[3_u32, 1, 2])?;
-        let mut sorted = device.sort_request(&values).prepare()?;
-        let (graph, made) = driver.names_of(|| device.capture(|| sorted.enqueue()));
-        assert!(!made.iter().any(|call| call.contains("Event")), "{made:?}");
-        let mut graph = graph?;
-        // SAFETY: the request is still there.
-        let (done, made) = driver.names_of(|| unsafe { graph.launch() });
-        done?;
-        let order = [
-            "cuEventCreate",
-            "cuEventRecord",
-            "cuStreamWaitEvent",
-            "cuEventDestroy_v2",
-        ];
-        let wanted = [&order[..], &["cuGraphLaunch"], &order].concat();
-        assert_eq!(made, wanted);
-        // A graph of a handle on the default stream, which cannot be captured itself.
-        // SAFETY: the default stream always lives.
-        let default = unsafe { device.on_cuda_stream(std::ptr::null_mut())? };
-        let values = default.upload(&[3_u32, 1, 2])?;
-        let mut sorted = default.sort_request(&values).prepare()?;
-        let mut graph = default.capture(|| sorted.enqueue())?;
-        // SAFETY: the request is still there.
-        unsafe { graph.launch()? };
-        Ok(())
-    }
-
-    /// Each call of a capture fails once: the error is told, nothing is left, and the handle works.
-    fn failures(driver: &Driver, device: &Device) -> Result<()> {
-        let values = device.upload(&[3_u32, 1, 2])?;
-        let mut sorted = device.sort_request(&values).prepare()?;
-        sorted.enqueue()?;
-        device.synchronize()?;
-        let live = driver.live_in_all();
-        let mut failed = 0;
-        for nth in 1.. {
-            driver.arm(Plan::Once, nth, 999);
-            let graph = device.capture(|| sorted.enqueue());
-            let (calls, call) = driver.disarm();
-            let is_told = graph.is_err();
-            drop(graph);
-            assert_eq!(driver.live_in_all(), live, "{call:?}");
-            failed += u32::from(is_told);
-            sorted.enqueue()?;
-            device.synchronize()?;
-            if calls < nth {
-                assert!(!is_told, "no call failed");
-                break;
-            }
-        }
-        assert!(failed >= 5, "{failed}");
-        let mut graph = device.capture(|| sorted.enqueue())?;
-        driver.answer(c"cuGraphLaunch", 719);
-        // SAFETY: the request is still there.
-        let lost = unsafe { graph.launch() }.expect_err("a fault");
-        driver.answer(c"cuGraphLaunch", 0);
-        assert!(lost.to_string().contains("cuGraphLaunch"), "{lost}");
-        Ok(())
-    }
 }
