@@ -1,7 +1,7 @@
 //! Updates: a graph goes on with other arrays, scalars and sizes, and refuses work of other parts.
 
 use warpwright::{
-    Device, Error, Graph, InvalidKind, Matrix, Result,
+    Device, Error, Generator, Graph, InvalidKind, Matrix, Result,
     ops::{map::Scale, reduce::Operator},
 };
 use warpwright_tests::devices;
@@ -259,6 +259,36 @@ fn fills_and_copies_of_other_sizes() -> Result<()> {
             let mut wanted = vec![7; to.len()];
             wanted[..half].fill(0);
             assert_eq!(to.to_vec()?, wanted);
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of a graph are those of the place where the generator was, and the generator's own go on behind them.
+#[test]
+fn generators_draw_the_same_at_each_launch_and_go_on_at_an_update() -> Result<()> {
+    const LEN: usize = 3000;
+    for device in devices::all() {
+        for kind in [Generator::Philox, Generator::Xorwow] {
+            let all = device.generator(kind, 7)?.bits(4 * LEN)?.to_vec()?;
+            let numbers: Vec<&[u32]> = all.chunks(LEN).collect();
+            let mut random = device.generator(kind, 7)?;
+            let [mut first, mut third] = [device.zeros::<u32>(LEN)?, device.zeros::<u32>(LEN)?];
+            let mut graph = device.capture(|| random.fill_bits(first.view_mut()))?;
+            // Drawn by the generator itself, before and after launches.
+            assert_eq!(random.bits(LEN)?.to_vec()?, numbers[1], "{kind:?}");
+            for _ in 0..2 {
+                first.view_mut().clear()?;
+                // SAFETY: the array and the generator still exist.
+                unsafe { graph.launch()? };
+                assert_eq!(first.to_vec()?, numbers[0], "{kind:?}");
+            }
+            graph.update(|| random.fill_bits(third.view_mut()))?;
+            assert_eq!(random.bits(LEN)?.to_vec()?, numbers[3], "{kind:?}");
+            // SAFETY: as above.
+            unsafe { graph.launch()? };
+            assert_eq!(third.to_vec()?, numbers[2], "{kind:?}");
+            assert_eq!(first.to_vec()?, numbers[0], "{kind:?}");
         }
     }
     Ok(())

@@ -13,6 +13,7 @@ use super::{OPERATION, RandomGenerator, STREAM};
 use crate::{
     buffer::{Element, Vector, VectorViewMut},
     error::{Error, InvalidKind, Result},
+    executor::capture,
     launch::{Args, Gathered},
     ops::{
         Choice,
@@ -155,11 +156,12 @@ impl RandomGenerator {
 
     /// Returns XORWOW's states, advanced past the quads before `quad`. `None` for a generator without states.
     fn states_at(&mut self, quad: u64) -> Result<Option<Place<u32>>> {
-        let Some(states) = &self.states else {
+        let Some(states) = &mut self.states else {
             return Ok(None);
         };
-        let (words, at) = (Place::of(states.words.view()), states.at);
-        if at != Some(quad) {
+        states.in_graph |= capture::is_active();
+        let words = Place::of(states.words.view());
+        if states.in_graph || states.at != Some(quad) {
             let config = linear(policy::SEQUENCES / policy::BLOCK, policy::BLOCK);
             let first = self.sequence.wrapping_mul(policy::SEQUENCES as u64);
             let args = (words, self.seed, first, quad);

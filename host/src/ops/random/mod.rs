@@ -27,7 +27,8 @@ pub enum Generator {
     /// Philox4x32-10. It has no state to set up, and every position of the stream costs the same to reach.
     #[default]
     Philox,
-    /// XORWOW: 65536 interleaved sequences, whose states are in device memory.
+    /// XORWOW: 65536 interleaved sequences, whose states are in device memory. Once a call is captured into a graph, every
+    /// further call computes its states first.
     Xorwow,
 }
 
@@ -120,6 +121,7 @@ impl Device {
             Generator::Xorwow => Some(States {
                 words: Vector::uninit(self, OPERATION, policy::STATE_WORDS * policy::SEQUENCES)?,
                 at: None,
+                in_graph: false,
             }),
         };
         Ok(RandomGenerator {
@@ -177,6 +179,8 @@ struct States {
     words: Vector<u32>,
     /// The first quad of words that is not used up. `None` if the states are yet to be computed.
     at: Option<u64>,
+    /// Whether a graph computes states here too, whenever it is launched. Then every call computes its own.
+    in_graph: bool,
 }
 
 /// A Poisson table in the device's memory.
