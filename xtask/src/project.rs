@@ -120,12 +120,15 @@ pub fn ptx_version(arch: NvvmArch) -> PtxVersion {
 
 /// Kernels that may use local memory: the start of the name, and the reason.
 pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
+    ("gemm_best__f32_nn", PRODUCT_OF_MATRICES),
     ("gemm_best__f32_nt", PRODUCT_OF_MATRICES),
     ("gemm_best_double__f64", DOUBLES),
     ("gemm_best_fragments__bf16", HALVES),
     ("gemm_best_fragments__f16", HALVES),
     ("gemm_best_fragments_small__e4m3", BYTES),
     ("gemm_best_fragments_small__e5m2", BYTES),
+    ("gemm_best_lines__e4m3_256", TWO_SUMS),
+    ("gemm_best_lines__e5m2_256", TWO_SUMS),
     ("sort_best_first__b4", TWO_BLOCKS),
     ("sort_best_items__b1", VALUES),
     ("sort_best_items__b2", VALUES),
@@ -167,6 +170,7 @@ const DOUBLES: &str = "128 of 255 registers are sums of 64 bits: up to 14 others
 const HALVES: &str =
     "two resident blocks leave 128 registers, of which 64 are sums: up to four others spill";
 
+const TWO_SUMS: &str = "128 sums of all steps and those of one take nearly all registers: six numbers of a tile are kept in memory, and read before and behind the loop of products";
 const BYTES: &str = "four resident blocks leave 128 registers: on 7.5, whose tensor cores do not multiply numbers of 8 \
                      bits, up to 16 others spill; on 8.0 and 9.0 nothing spills";
 
