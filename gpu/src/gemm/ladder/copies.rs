@@ -11,9 +11,9 @@
 //!     C = alpha * sums + beta * C, rounded once
 //! ```
 //!
-//! In `fragments` a block waits for memory at each step, with its tensor cores idle. Here the copies run by themselves, two steps
-//! ahead, while the block multiplies. They take no registers, as they go to shared memory directly. A ring of three slots needs
-//! one barrier for each step instead of two: behind it everybody is done with the step before, whose slot is free.
+//! In `fragments` a block waits for memory at each step, with its tensor cores idle. Here the copies run by themselves, two
+//! steps ahead, while the block multiplies. They take no registers, as they go to shared memory directly. A ring of three slots
+//! needs one barrier for each step instead of two: behind it everybody is done with the step before, whose slot is free.
 
 use cuda_std::{async_copy, bf16, f16, prelude::*};
 
@@ -47,8 +47,8 @@ const _: () = assert!(SLOTS == 3 && WORDS >= BLOCK * AT_ONCE);
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say
 /// whether elements that are adjacent along k are adjacent in memory.
 ///
-/// Launch: one block of 256 threads per 128 x 128 tile of C, two of which are resident; static shared memory of 2 x 3 x 8 KiB. Reads `m * n * k / 64`
-/// elements, and C unless `beta` is 0; writes `m * n`. The bits are those of
+/// Launch: one block of 256 threads per 128 x 128 tile of C, two of which are resident; static shared memory of 2 x 3 x 8 KiB.
+/// Reads `m * n * k / 64` elements, and C unless `beta` is 0; writes `m * n`. The bits are those of
 /// [`gemm_fragments`](crate::gemm::gemm_fragments).
 ///
 /// # Safety

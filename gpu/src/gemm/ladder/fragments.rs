@@ -42,9 +42,9 @@ const _: () = assert!(WORDS >= BLOCK * AT_ONCE);
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each. `A_ALONG_K` and `B_ALONG_K` say
 /// whether elements that are adjacent along k are adjacent in memory.
 ///
-/// Launch: one block of 256 threads per 128 x 128 tile of C, two of which are resident; static shared memory of 2 x 8 KiB. Reads `m * n * k / 64` elements,
-/// and C unless `beta` is 0; writes `m * n`. The sums are those of [`cuda_std::mma`] for each 16 of k in order: the bits of
-/// [`gemm_best_fragments`](crate::gemm::gemm_best_fragments) on the same device.
+/// Launch: one block of 256 threads per 128 x 128 tile of C, two of which are resident; static shared memory of 2 x 8 KiB.
+/// Reads `m * n * k / 64` elements, and C unless `beta` is 0; writes `m * n`. The sums are those of [`cuda_std::mma`] for each
+/// 16 of k in order: the bits of [`gemm_best_fragments`](crate::gemm::gemm_best_fragments) on the same device.
 ///
 /// # Safety
 /// As for [`gemm_best`](crate::gemm::gemm_best).

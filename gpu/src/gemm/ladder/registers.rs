@@ -10,9 +10,9 @@
 //!     C = alpha * sums + beta * C
 //! ```
 //!
-//! In `tiled` a thread loads two elements from shared memory for each multiply-add, and these loads are the limit. Here it loads
-//! 16 for 64 multiply-adds, an eighth as many. A tile of C is also larger, 128 x 128 instead of 32 x 32, so that a block reads a
-//! quarter as much of A and B from global memory for each product.
+//! In `tiled` a thread loads two elements from shared memory for each multiply-add, and these loads are the limit. Here it
+//! loads 16 for 64 multiply-adds, an eighth as many. A tile of C is also larger, 128 x 128 instead of 32 x 32, so that a block
+//! reads a quarter as much of A and B from global memory for each product.
 
 use cuda_std::{F8E4M3, F8E5M2, bf16, f16, prelude::*, unrolled};
 
@@ -29,8 +29,8 @@ const STEP: usize = BEST_STEP;
 /// The threads across a tile, and down: the distance between the elements of a thread, so that neighboring lanes read
 /// neighboring elements of shared memory.
 const THREADS: usize = TILE / PER_THREAD;
-/// The distance between rows of a tile in shared memory, each of which is at one k. With 4 elements of padding, lanes that store
-/// elements along k have no bank conflicts.
+/// The distance between rows of a tile in shared memory, each of which is at one k. With 4 elements of padding, lanes that
+/// store elements along k have no bank conflicts.
 const PITCH: usize = TILE + 4;
 const _: () = assert!(THREADS * THREADS == BLOCK && PER_THREAD == AT_ONCE);
 
@@ -48,9 +48,9 @@ const fn resident<T>() -> u32 {
 ///
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`, as `problem` says; `count` of each.
 ///
-/// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 2 x 8 x 132 elements and 8 x 256 sums. Reads
-/// `m * n * k / 64` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of k; the
-/// same bits on every device.
+/// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 2 x 8 x 132 elements and 8 x 256 sums.
+/// Reads `m * n * k / 64` elements, and C unless `beta` is 0; writes `m * n`. `m * n * k` fused multiply-adds, in the order of
+/// k; the same bits on every device.
 ///
 /// # Safety
 /// `a`, `b` and `c` hold every element that `problem` covers; `c` overlaps no other view. `bias` holds a row of C if the
@@ -108,8 +108,8 @@ pub unsafe fn gemm_registers<T: Element>(
     });
 }
 
-/// Loads a tile: the rows of op(A) (columns of op(B)) from `first` on at `k`, with zeros beyond `end` and `k_end`. `of_line` and
-/// `of_k` are the distances between rows and along k. Neighboring lanes load elements that are adjacent in memory.
+/// Loads a tile: the rows of op(A) (columns of op(B)) from `first` on at `k`, with zeros beyond `end` and `k_end`. `of_line`
+/// and `of_k` are the distances between rows and along k. Neighboring lanes load elements that are adjacent in memory.
 #[inline(always)]
 #[track_caller]
 fn load<T: Element>(

@@ -13,11 +13,11 @@
 //!         C = alpha * sums + beta * C, then the epilogue, rounded once, through shared memory
 //! ```
 //!
-//! In `warpgroups` everybody meets at each step, and copies are one step ahead. Here nobody waits for the whole block: the copies
-//! run ahead by as many steps as the ring has slots, and a warpgroup goes on as soon as its tiles are there. The thread that
-//! copies needs few registers, so its warpgroup leaves the others enough for a tile of 128 x 256: for each product a block reads
-//! 3/4 of what one with a tile of 128 x 128 reads. What `best` has besides: a block takes one tile after another, so that the
-//! copies for the next one run while this one is written.
+//! In `warpgroups` everybody meets at each step, and copies are one step ahead. Here nobody waits for the whole block: the
+//! copies run ahead by as many steps as the ring has slots, and a warpgroup goes on as soon as its tiles are there. The thread
+//! that copies needs few registers, so its warpgroup leaves the others enough for a tile of 128 x 256: for each product a block
+//! reads 3/4 of what one with a tile of 128 x 128 reads. What `best` has besides: a block takes one tile after another, so that
+//! the copies for the next one run while this one is written.
 
 use cuda_std::{
     bf16, f16,
@@ -46,15 +46,15 @@ const SLOTS: usize = SPECIALISED.slots;
 const ROOM: usize = (WGMMA_HEIGHT + WIDTH) * DEPTH;
 const OF_A: usize = WGMMA_HEIGHT * DEPTH;
 
-/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32`, by products of warpgroups, whose tiles
-/// another warp copies.
+/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32`, by products of warpgroups, whose
+/// tiles another warp copies.
 ///
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`; `count` of each. `A_ALONG_K`, `B_ALONG_K`, `a` and `b` are as for
 /// [`gemm_best_wgmma`](crate::gemm::gemm_best_wgmma).
 ///
 /// Launch: one block of 384 threads per 128 x 256 tile of C; dynamic shared memory of [`SPECIALISED`]. Reads
-/// `m * n * k * 3 / 256` elements, and C unless `beta` is 0; writes `m * n`. The sums are those of [`wgmma`] for each 16 of k in
-/// order: the bits of `best` in one part.
+/// `m * n * k * 3 / 256` elements, and C unless `beta` is 0; writes `m * n`. The sums are those of [`wgmma`] for each 16 of k
+/// in order: the bits of `best` in one part.
 ///
 /// # Safety
 /// `a` and `b` are maps of matrices of the problem's sizes. `c` holds every element that `problem` covers, and overlaps nothing

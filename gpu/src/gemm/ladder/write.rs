@@ -9,9 +9,9 @@ pub(super) const AT_ONCE: usize = 8;
 
 /// Writes the elements of C that belong to these sums and are inside. `place` returns the row and the column of one.
 ///
-/// Registers have no computed index, so that a loop over sums is a copy of its body for each. So the thread puts them to its own
-/// places of shared memory, and what is done with an element is compiled once for all. `staging` has [`AT_ONCE`] elements for
-/// each thread of the block.
+/// Registers have no computed index, so that a loop over sums is a copy of its body for each. So the thread puts them to its
+/// own places of shared memory, and what is done with an element is compiled once for all. `staging` has [`AT_ONCE`] elements
+/// for each thread of the block.
 #[inline(always)]
 #[track_caller]
 pub(super) fn write<T: Element<Result = T>>(

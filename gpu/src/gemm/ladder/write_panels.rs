@@ -4,8 +4,8 @@ use cuda_std::{prelude::*, unrolled, wgmma::Factor};
 
 use crate::gemm::{band::Half, operand::is_aligned, problem::*, wgmma::Staging};
 
-/// Writes the elements of C of a warpgroup's sums that are inside, in panels of 64 x 64 elements, the first of which is at `top`
-/// and `left`.
+/// Writes the elements of C of a warpgroup's sums that are inside, in panels of 64 x 64 elements, the first of which is at
+/// `top` and `left`.
 #[inline(always)]
 #[track_caller]
 pub(super) fn write_panels<T: Half + Factor<Sum = f32>, const SUMS: usize>(
