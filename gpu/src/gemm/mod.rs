@@ -35,9 +35,9 @@
 //! Matrices of `i8` have sums, factors, C and a bias in `i32`, whose numbers wrap around. So all variants give the same bits on
 //! every device, in whatever order they add.
 //!
-//! Matrices of `F8E4M3` and `F8E5M2` have sums, factors, C and a bias in `f32`. `naive`, `tiled` and `registers` add as in `f32`.
-//! `best` adds 32 products at a time on tensor cores of 9.0, which keep 13 bits, and rounds sums of 128. Elsewhere it multiplies them
-//! as `f16`.
+//! Matrices of `F8E4M3` and `F8E5M2` have sums, factors, C and a bias in `f32`. `naive`, `tiled` and `registers` add as in
+//! `f32`. `best` adds 32 products at a time on tensor cores of 9.0, which keep 13 bits, and rounds sums of 128. Elsewhere it
+//! multiplies them as `f16`.
 //!
 //! On compute capability 9.0 `best` multiplies `f16` and `bf16` by warpgroups ([`cuda_std::wgmma`]), if the rows of A and B are
 //! at multiples of 16 bytes. The bits are those of its other kernels there, unless it divides k into parts, because C has few

@@ -18,8 +18,7 @@ use warpwright_tests::{
 
 use super::{
     TRANSPOSES,
-    problem::{FACTORS, Gemm, Margin, Real, TAILS, plain},
-    variants_with,
+    problem::{FACTORS, Gemm, Margin, Real, TAILS, plain, variants_with},
 };
 
 /// None; one that keeps the rows of A and B at multiples of 16 bytes, and those of C not; one that keeps none.
@@ -179,8 +178,8 @@ fn every_kernel<T: Real>() {
     );
 }
 
-/// Products that rungs of halves take: whole tiles of 256 x 256 and edges, of which the second block of a cluster has none, more
-/// tiles than a device has clusters, stacks, and what follows a product.
+/// Products that rungs of halves take: whole tiles of 256 x 256 and edges, of which the second block of a cluster has none,
+/// more tiles than a device has clusters, stacks, and what follows a product.
 fn problems_of_rungs() -> Vec<Gemm> {
     let mut problems = Vec::new();
     for executor in Executor::ALL {

@@ -7,11 +7,11 @@ mod problem;
 mod stacks;
 
 use cuda_std::{bf16, cpu::Order, f16};
-use problem::{FACTORS, Gemm, Host, MARGINS, Multiplied, Real, plain};
+use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain, variants};
 use rand::Rng;
 use warpwright::{Device, Error, ops::gemm::Way};
 use warpwright_gpu::gemm::{
-    Rung, Variant,
+    Variant,
     policy::{BEST_MOST_K, BEST_STEP, LARGE, SMALL, best_cut, tensor_size},
 };
 use warpwright_tests::{
@@ -94,18 +94,6 @@ fn problems() -> Vec<Gemm> {
         }
     }
     problems
-}
-
-/// The variants whose kernels for a type are such.
-fn variants_with<T: Multiplied>(is_such: impl Fn(Rung<T>) -> bool) -> Vec<&'static str> {
-    let variants = Variant::ALL.into_iter();
-    let such = variants.filter(|variant| is_such(T::rung(*variant)));
-    such.map(Variant::name).collect()
-}
-
-/// The variants that take every product of a type. `halves` tests those that do not.
-fn variants<T: Multiplied>() -> Vec<&'static str> {
-    variants_with::<T>(|rung| !matches!(rung, Rung::Mapped(..) | Rung::None))
 }
 
 fn check_all<T: Real>() {

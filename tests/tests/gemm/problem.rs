@@ -8,7 +8,7 @@ use warpwright::{
     Device, Matrix,
     ops::gemm::{GemmElement, Precision, Way},
 };
-use warpwright_gpu::gemm::{Element, Rung, Scalar};
+use warpwright_gpu::gemm::{Element, Rung, Scalar, Variant};
 use warpwright_tests::{
     cases::Problem,
     compare::{self, Outcome},
@@ -526,4 +526,16 @@ pub fn plain(executor: Executor, [m, n, k]: [usize; 3]) -> Gemm {
         way: None,
         parts: None,
     }
+}
+
+/// The variants whose kernels for a type are such.
+pub fn variants_with<T: Multiplied>(is_such: impl Fn(Rung<T>) -> bool) -> Vec<&'static str> {
+    let variants = Variant::ALL.into_iter();
+    let such = variants.filter(|variant| is_such(T::rung(*variant)));
+    such.map(Variant::name).collect()
+}
+
+/// The variants that take every product of a type. `halves` tests those that do not.
+pub fn variants<T: Multiplied>() -> Vec<&'static str> {
+    variants_with::<T>(|rung| !matches!(rung, Rung::Mapped(..) | Rung::None))
 }

@@ -10,8 +10,7 @@ use warpwright_tests::{
 
 use super::{
     TRANSPOSES,
-    problem::{FACTORS, Gemm, MARGINS, Real, TAILS, plain},
-    variants,
+    problem::{FACTORS, Gemm, MARGINS, Real, TAILS, plain, variants},
 };
 
 /// Stacks of products, of which some share A or B, with a bias and an activation, by every variant.

@@ -11,9 +11,9 @@
 //!     C = alpha * sums + beta * C, rounded once
 //! ```
 //!
-//! In `fragments` a block waits for memory at each step, with its tensor cores idle. Here the copies run by themselves, two steps
-//! ahead, while the block multiplies. They take no registers, as they go to shared memory directly. A ring of three slots needs
-//! one barrier for each step instead of two: behind it everybody is done with the step before, whose slot is free.
+//! In `fragments` a block waits for memory at each step, with its tensor cores idle. Here the copies run by themselves, two
+//! steps ahead, while the block multiplies. They take no registers, as they go to shared memory directly. A ring of three slots
+//! needs one barrier for each step instead of two: behind it everybody is done with the step before, whose slot is free.
 
 use cuda_std::{async_copy, bf16, f16, prelude::*};
 

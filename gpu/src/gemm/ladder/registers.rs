@@ -10,9 +10,9 @@
 //!     C = alpha * sums + beta * C
 //! ```
 //!
-//! In `tiled` a thread loads two elements from shared memory for each multiply-add, and these loads are the limit. Here it loads
-//! 16 for 64 multiply-adds, an eighth as many. A tile of C is also larger, 128 x 128 instead of 32 x 32, so that a block reads a
-//! quarter as much of A and B from global memory for each product.
+//! In `tiled` a thread loads two elements from shared memory for each multiply-add, and these loads are the limit. Here it
+//! loads 16 for 64 multiply-adds, an eighth as many. A tile of C is also larger, 128 x 128 instead of 32 x 32, so that a block
+//! reads a quarter as much of A and B from global memory for each product.
 
 use cuda_std::{F8E4M3, F8E5M2, bf16, f16, prelude::*, unrolled};
 

@@ -13,11 +13,11 @@
 //!         C = alpha * sums + beta * C, then the epilogue, rounded once, through shared memory
 //! ```
 //!
-//! In `warpgroups` everybody meets at each step, and copies are one step ahead. Here nobody waits for the whole block: the copies
-//! run ahead by as many steps as the ring has slots, and a warpgroup goes on as soon as its tiles are there. The thread that
-//! copies needs few registers, so its warpgroup leaves the others enough for a tile of 128 x 256: for each product a block reads
-//! 3/4 of what one with a tile of 128 x 128 reads. What `best` has besides: a block takes one tile after another, so that the
-//! copies for the next one run while this one is written.
+//! In `warpgroups` everybody meets at each step, and copies are one step ahead. Here nobody waits for the whole block: the
+//! copies run ahead by as many steps as the ring has slots, and a warpgroup goes on as soon as its tiles are there. The thread
+//! that copies needs few registers, so its warpgroup leaves the others enough for a tile of 128 x 256: for each product a block
+//! reads 3/4 of what one with a tile of 128 x 128 reads. What `best` has besides: a block takes one tile after another, so that
+//! the copies for the next one run while this one is written.
 
 use cuda_std::{
     bf16, f16,
