@@ -16,8 +16,9 @@
 //! `m * n * k` fused multiply-adds. A launch computes any number of products of the same sizes, whose matrices are at equal
 //! distances, or shared by all.
 //!
-//! An [`Epilogue`] follows in the same kernel: a bias for each column is added, and negative elements are replaced by 0, or the
-//! Gaussian error linear unit is computed, before an element is rounded.
+//! An [`Epilogue`] is part of the same kernel: a sum is multiplied by scales of its row and of its column; C or another matrix
+//! is added, times `beta`; a bias for each column is added, and negative elements are replaced by 0, or the Gaussian error
+//! linear unit is computed, before an element is rounded.
 //!
 //! In `f32` and `f64` every variant adds an element's products in the order of `k`, from 0, with one rounding for each product
 //! and addition together. So all variants give the same bits on every device: for element (i, j)
@@ -89,12 +90,11 @@ pub use lines::{
     BySteps, ByThreads, FromShared, GemmBestLines, GemmBestTiles, Multiplied, OfLines, Source,
     gemm_best_lines, gemm_best_tiles,
 };
-pub use output::Epilogue;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use parts::{GemmBestParts, gemm_best_parts};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use planes::{GemmBestPlanes, GemmBestSplit, gemm_best_planes, gemm_best_split};
-pub use problem::{Element, Problem, Scalar, Strides};
+pub use problem::{Element, Epilogue, Problem, Scalar, Strides};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use skinny::{AcrossShared, GemmBestSkinny, gemm_best_skinny};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]

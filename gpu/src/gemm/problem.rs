@@ -7,7 +7,7 @@ use cuda_std::{
     prelude::*,
 };
 
-use super::{gelu, output::Epilogue};
+use super::gelu;
 
 /// The requirements of a type of factors for a launch.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -226,6 +226,45 @@ impl Strides {
     #[inline(always)]
     pub fn at(self, row: usize, column: usize) -> usize {
         row * self.row + column * self.column
+    }
+}
+
+/// What is done with a sum, besides the factors: any of the constants, combined by [`and`](Self::and).
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Epilogue(pub usize);
+
+impl Epilogue {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// The element of the bias for its column is added.
+    pub const BIAS: Self = Self(1);
+    /// Then numbers below 0 become 0.
+    pub const RELU: Self = Self(2);
+    /// Then [`Element::gelu`] is computed.
+    pub const GELU: Self = Self(4);
+    /// Before all others, and before the factors: the sum is multiplied by the scale of its row.
+    pub const ROW_SCALES: Self = Self(8);
+    /// Then by the scale of its column.
+    pub const COLUMN_SCALES: Self = Self(16);
+    /// Those that follow the factors.
+    pub(super) const AFTER_FACTORS: Self = Self::BIAS.and(Self::RELU).and(Self::GELU);
+
+    /// Returns both.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns whether any of `other` is done.
+    #[inline(always)]
+    pub fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Returns whether anything is done.
+    #[inline(always)]
+    pub fn is_some(self) -> bool {
+        self.0 != 0
     }
 }
 
