@@ -120,7 +120,6 @@ pub fn ptx_version(arch: NvvmArch) -> PtxVersion {
 
 /// Kernels that may use local memory: the start of the name, and the reason.
 pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
-    ("gemm_best__f32_nn", PRODUCT_OF_MATRICES),
     ("gemm_best__f32_nt", PRODUCT_OF_MATRICES),
     ("gemm_best_double__f64", DOUBLES),
     ("gemm_best_fragments__bf16", HALVES),

@@ -47,6 +47,7 @@ macro_rules! product_by {
             { BEST_TILE[$size] },
             { BEST_BLOCK[$size] },
             { BEST_ROWS[$size] },
+            { $size == SMALL },
             A_ALONG_K,
             B_ALONG_K,
         >($($argument,)* tiles);
@@ -60,6 +61,8 @@ macro_rules! product_by {
 /// A thread's elements come in groups of 16 bytes, whose distance is the size of all lanes' groups together, so that the lanes
 /// of a warp read adjacent 16-byte groups of shared memory at once. Neighboring lanes read the same group of B, and lanes two
 /// apart the same group of A, so the two halves of a half-warp are served together.
+///
+/// There are no scales of rows and columns, and `addend` is C if `beta` is not 0: [`gemm_best_small`] has both.
 ///
 /// A band of A or B that is whole and aligned to 16 bytes is loaded by chunks of 16 bytes. The remainder along k, a band at the
 /// matrix's edge and a band that is not aligned are loaded by elements, with zeros for elements outside.
@@ -231,7 +234,6 @@ pub unsafe fn gemm_best_small_double<
 /// The body of [`gemm_best`], with the values of the policy row `N`: computes this block's tile of C.
 #[inline(always)]
 #[track_caller]
-#[allow(clippy::too_many_arguments)]
 fn product<
     T: Scalar,
     N: Tuned<Policy>,
@@ -256,7 +258,6 @@ fn product<
 /// The body of [`gemm_best_small`], with the values of the policy row `N`.
 #[inline(always)]
 #[track_caller]
-#[allow(clippy::too_many_arguments)]
 fn product_of_small_tiles<
     T: Scalar,
     N: Tuned<Policy>,
@@ -278,9 +279,10 @@ fn product_of_small_tiles<
     }
 }
 
+/// Computes this block's tile of C. If `HAS_ALL` is false, there are no scales, and `beta` multiplies C: with such a choice
+/// behind the loop of products, `ptxas` 13.0 gives that of large tiles other registers, which have bank conflicts.
 #[inline(always)]
 #[track_caller]
-#[allow(clippy::too_many_arguments)]
 fn product_by<
     T: Scalar,
     const STEP: usize,
@@ -288,6 +290,7 @@ fn product_by<
     const TILE: usize,
     const BLOCK: usize,
     const ROWS: usize,
+    const HAS_ALL: bool,
     const A_ALONG_K: bool,
     const B_ALONG_K: bool,
 >(
@@ -342,27 +345,48 @@ fn product_by<
 
     // Only now: its address would take registers from the loop.
     let out = out.of_product(problem, number);
-    let aligned = out.is_aligned(problem, 16);
+    if HAS_ALL && problem.epilogue.has(Epilogue::SCALES) {
+        let again = thread::thread_idx_x_again() as usize;
+        unrolled!(i < ROWS => {
+            let row = top + row + i / CHUNK * row_stride + i % CHUNK;
+            let place = |j: usize| [row, left + column + j / CHUNK * column_stride + j % CHUNK];
+            out.write_all(problem, sums[i], place, tiles_a, (again, BLOCK));
+        });
+        return;
+    }
+    let (addend, ld_addend) = if HAS_ALL {
+        (out.addend, problem.ld_addend)
+    } else {
+        (out.c, problem.ldc)
+    };
+    let aligned = if HAS_ALL {
+        out.is_aligned(problem, 16)
+    } else {
+        is_aligned(out.c.as_ptr().cast_const(), problem.ldc)
+    };
     let whole = top + TILE <= problem.m && left + TILE <= problem.n;
-    let row_of = |i: usize| top + row + i / CHUNK * row_stride + i % CHUNK;
-    let column_of = |j: usize| left + column + j / CHUNK * column_stride + j % CHUNK;
-    out.scale(problem, &mut sums, row_of, column_of);
     unrolled!(i < ROWS => {
-        let row = row_of(i);
+        let row = top + row + i / CHUNK * row_stride + i % CHUNK;
         unrolled!(number < PER_THREAD / CHUNK => {
-            let column = column_of(number * CHUNK);
+            let column = left + column + number * column_stride;
             let at = row * problem.ldc + column;
-            let mut values = out.old::<CHUNK>(problem, [row, column], aligned && whole);
-            unrolled!(j < CHUNK => {
-                let sum = sums[i][number * CHUNK + j];
-                values[j] = scaled(out.alpha, sum, out.beta, || values[j]);
-            });
+            let from = row * ld_addend + column;
+            let mut values = [T::ZERO; CHUNK];
             if aligned && whole {
+                if out.beta != T::ZERO {
+                    values = addend.get_chunk(from);
+                }
+                unrolled!(j < CHUNK => {
+                    let sum = sums[i][number * CHUNK + j];
+                    values[j] = scaled(out.alpha, sum, out.beta, || values[j]);
+                });
                 out.c.set_chunk(at, values);
             } else {
                 unrolled!(j < CHUNK => {
                     if row < problem.m && column + j < problem.n {
-                        out.c.set(at + j, values[j]);
+                        let sum = sums[i][number * CHUNK + j];
+                        let old = || addend.get(from + j);
+                        out.c.set(at + j, scaled(out.alpha, sum, out.beta, old));
                     }
                 });
             }

@@ -202,7 +202,6 @@ fn wait_for_a_tile<const STAGES: u32>() {
 /// The body of the kernels: computes this block's tile of C. A warp has `ROWS` x `COLUMNS` fragments of 16 x 8 elements of it.
 #[inline(always)]
 #[track_caller]
-#[allow(clippy::too_many_arguments)]
 fn product_by<
     T: Fragments,
     const CHUNK: usize,

@@ -310,7 +310,6 @@ impl Source<f32> for ByThreads {
         e5m2_64_nt: (F8E5M2, BySteps, 32, false),
     )
 )]
-#[allow(clippy::too_many_arguments)]
 pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const TURNED: bool>(
     x: TensorMap,
     y: TensorMap,

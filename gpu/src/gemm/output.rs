@@ -178,40 +178,35 @@ impl<T: Element> Output<T> {
         self.c.set(row * problem.ldc + column, element);
     }
 
-    /// Multiplies the sums of a thread's rows and columns by their scales, if there are any. `row` and `column` return those
-    /// of a sum.
+    /// Writes the elements of C that belong to these sums and are inside. `place` returns the row and the column of one.
+    ///
+    /// Registers have no computed index, so that a loop over sums is a copy of its body for each. So the thread puts them to
+    /// its own places of shared memory, and what is done with an element is compiled once for all. `staging` has `N` elements
+    /// for each thread of the block, of which this is number `thread` of `threads`.
     #[inline(always)]
     #[track_caller]
-    pub fn scale<const ROWS: usize, const COLUMNS: usize>(
+    pub fn write_all<const N: usize>(
         &self,
         problem: &Problem,
-        sums: &mut [[T::Scale; COLUMNS]; ROWS],
-        row: impl Fn(usize) -> usize,
-        column: impl Fn(usize) -> usize,
+        sums: [T::Scale; N],
+        place: impl Fn(usize) -> [usize; 2],
+        staging: Shared<T::Scale>,
+        (thread, threads): (usize, usize),
     ) {
-        let epilogue = problem.epilogue;
-        if epilogue.has(Epilogue::ROW_SCALES) {
-            unrolled!(i < ROWS => {
-                let row = row(i);
-                if row < problem.m {
-                    let scale = self.row_scales.get(row);
-                    unrolled!(j < COLUMNS => { sums[i][j] = sums[i][j].times(scale); });
-                }
-            });
-        }
-        if epilogue.has(Epilogue::COLUMN_SCALES) {
-            unrolled!(j < COLUMNS => {
-                let column = column(j);
-                if column < problem.n {
-                    let scale = self.column_scales.get(column);
-                    unrolled!(i < ROWS => { sums[i][j] = sums[i][j].times(scale); });
-                }
-            });
+        unrolled!(i < N => { staging.set(i * threads + thread, sums[i]); });
+        let mut i = 0;
+        while i < N {
+            let [row, column] = place(i);
+            if row < problem.m && column < problem.n {
+                self.write(problem, [row, column], staging.get(i * threads + thread));
+            }
+            i += 1;
         }
     }
 
-    /// [`scale`](Self::scale) for a thread's elements of fragments of 16 x 8 elements that lie below and beside each other: of
-    /// each, two of a row and two of the 8th row below. `first` is the row and the column of the first one.
+    /// Multiplies a thread's sums by the scales of their rows and columns, if there are any. They are those of fragments of
+    /// 16 x 8 elements that lie below and beside each other: of each, two of a row and two of the 8th row below. `first` is the
+    /// row and the column of the first one.
     #[inline(always)]
     #[track_caller]
     pub fn scale_fragments<const ROWS: usize, const COLUMNS: usize>(

@@ -254,7 +254,6 @@ fn split<P: Planes<CHUNK>, const CHUNK: usize, const READ: usize>(
     dynamic_shared(wgmma_bytes(2 * SUMS)),
     instances(f32_128: (64), f32_64: (32))
 )]
-#[allow(clippy::too_many_arguments)]
 pub unsafe fn gemm_best_planes<const SUMS: usize>(
     planes_of_a: Global<bf16>,
     planes_of_b: Global<bf16>,
@@ -417,7 +416,6 @@ const FOUR: usize = 4;
 /// takes the place of a sum for a row and a column. The loop is not unrolled, so that its instructions are few.
 #[inline(always)]
 #[track_caller]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn write<T: Factor, C: Element>(
     staging: &Staging<T>,
     four: impl Fn(usize, usize) -> usize,

@@ -92,7 +92,6 @@ pub type AcrossShared = FromShared<false>;
         e5m2_64_along: (F8E5M2, BySteps, 32),
     )
 )]
-#[allow(clippy::too_many_arguments)]
 pub unsafe fn gemm_best_skinny<T: Multiplied, X: Source<T>, const SUMS: usize>(
     x: TensorMap,
     y: TensorMap,

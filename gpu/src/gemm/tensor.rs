@@ -358,7 +358,6 @@ fn wait_for(pending: u32) {
 /// The body of the kernels: computes this block's tile of C. A warp has `ROWS` x `COLUMNS` fragments of it.
 #[inline(always)]
 #[track_caller]
-#[allow(clippy::too_many_arguments)]
 fn product_by<
     const STEP: usize,
     const STAGES: u32,

@@ -114,7 +114,6 @@ pub(super) const MANY_REGISTERS: u32 = 232;
         bf16_64_tt: (bf16, 32, false, true),
     )
 )]
-#[allow(clippy::too_many_arguments)]
 pub unsafe fn gemm_best_wgmma<
     T: Half + Factor<Sum = f32>,
     const SUMS: usize,

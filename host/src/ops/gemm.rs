@@ -279,6 +279,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         }
         let large = policy::best_cut(policy::LARGE);
         let is_small = T::ONLY_SMALL
+            || self.takes_small_tiles()
             || match self.way {
                 Some(Way::Registers(tiles)) => tiles == Tiles::Small,
                 _ => {

@@ -98,7 +98,7 @@ fn gelu_is_within_its_bounds() {
 }
 
 #[test]
-fn stacks_and_biases_that_do_not_fit_are_refused() {
+fn stacks_and_epilogues_that_do_not_fit_are_refused() {
     for device in devices::all() {
         let a = device.zeros_matrix::<f32>(3, 4).unwrap();
         let b = device.zeros_matrix::<f32>(5, 6).unwrap();
@@ -110,12 +110,49 @@ fn stacks_and_biases_that_do_not_fit_are_refused() {
             let text = request.run().unwrap_err().to_string();
             assert!(text.contains("gemm") && text.contains(required), "{text}");
         }
-        let bias = device.zeros::<f32>(4).unwrap();
-        let request = device.gemm(&a, &a).transpose_b().bias(&bias);
-        let text = request.run().unwrap_err().to_string();
-        assert!(
-            text.contains("3 elements") && text.contains("4 elements"),
-            "{text}"
-        );
+        // The result is 3 x 3.
+        let four = device.zeros::<f32>(4).unwrap();
+        let product = || device.gemm(&a, &a).transpose_b();
+        for (request, required) in [
+            (product().bias(&four), "a bias of 3 elements"),
+            (product().scale_rows(&four), "scales of rows of 3 elements"),
+            (
+                product().scale_columns(&four),
+                "scales of columns of 3 elements",
+            ),
+            (
+                product().batch(1).add_matrix(1.0, &a),
+                "a matrix of 3 x 3 to add",
+            ),
+        ] {
+            let text = request.run().unwrap_err().to_string();
+            let given = text.contains("4 elements") || text.contains("3 x 4");
+            assert!(text.contains(required) && given, "{text}");
+        }
+    }
+}
+
+#[test]
+fn scales_and_another_matrix_are_not_read_without_need() {
+    for device in devices::all() {
+        let a = device
+            .upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)
+            .unwrap();
+        let no_numbers = device.upload(&[f32::NAN; 2]).unwrap();
+        let of_none = device.upload_matrix(&[f32::NAN; 4], 2, 2).unwrap();
+        for variant in variants::<f32>() {
+            // Without products there is nothing to scale, and without a factor nothing to add.
+            let request = device.gemm(&a, &a).variant(variant).alpha(0.0);
+            let request = request.scale_rows(&no_numbers).scale_columns(&no_numbers);
+            let kept = request.add_matrix(2.0, &a).run().unwrap();
+            assert_eq!(kept.to_vec().unwrap(), [2.0, 4.0, 6.0, 8.0], "{variant}");
+            let request = device.gemm(&a, &a).variant(variant);
+            let alone = request.add_matrix(0.0, &of_none).run().unwrap();
+            assert_eq!(
+                alone.to_vec().unwrap(),
+                [7.0, 10.0, 15.0, 22.0],
+                "{variant}"
+            );
+        }
     }
 }

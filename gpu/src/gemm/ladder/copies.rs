@@ -17,7 +17,7 @@
 
 use cuda_std::{async_copy, bf16, f16, prelude::*};
 
-use super::{write::AT_ONCE, write_fragments::write_fragments};
+use super::write_fragments::{AT_ONCE, write_fragments};
 use crate::gemm::{
     band::{Half, bands, multiply},
     output::Output,

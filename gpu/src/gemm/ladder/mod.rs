@@ -13,7 +13,6 @@ mod specialised;
 mod tiled;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod warpgroups;
-mod write;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod write_fragments;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]

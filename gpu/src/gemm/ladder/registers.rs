@@ -16,7 +16,6 @@
 
 use cuda_std::{F8E4M3, F8E5M2, bf16, f16, prelude::*, unrolled};
 
-use super::write::{AT_ONCE, write};
 use crate::gemm::{
     output::Output,
     policy::{BEST_BLOCK, BEST_STEP, BEST_TILE, LARGE, PER_THREAD, RUNG_GROUP},
@@ -33,7 +32,7 @@ const THREADS: usize = TILE / PER_THREAD;
 /// The distance between rows of a tile in shared memory, each of which is at one k. With 4 elements of padding, lanes that
 /// store elements along k have no bank conflicts.
 const PITCH: usize = TILE + 4;
-const _: () = assert!(THREADS * THREADS == BLOCK && PER_THREAD == AT_ONCE);
+const _: () = assert!(THREADS * THREADS == BLOCK && PER_THREAD == 8);
 
 /// Returns the number of blocks that must be resident at once, so that one multiplies while another waits. 64 sums of 64 bits
 /// leave no registers for a second one, and those of elements of 8 bits a few too little.
@@ -72,7 +71,7 @@ pub unsafe fn gemm_registers<T: Element>(
     beta: T::Scale,
 ) {
     let (tile_a, tile_b) = (shared![T; STEP * PITCH], shared![T; STEP * PITCH]);
-    let staging = shared![T::Scale; BLOCK * AT_ONCE];
+    let staging = shared![T::Scale; BLOCK * PER_THREAD];
     let (number, top, left) = tile_origin(&problem, RUNG_GROUP, TILE, TILE);
     let (a, b) = problem.operands(number, a, b);
     let thread = thread::thread_idx_x() as usize;
@@ -117,7 +116,7 @@ pub unsafe fn gemm_registers<T: Element>(
     let out = out.of_product(&problem, number);
     unrolled!(i < PER_THREAD => {
         let place = |j: usize| [top + y + i * THREADS, left + x + j * THREADS];
-        write(sums[i], place, staging, &out, &problem);
+        out.write_all(&problem, sums[i], place, staging, (thread, BLOCK));
     });
 }
 

@@ -30,6 +30,13 @@ impl<T: GemmElement> Gemm<'_, T> {
         }
     }
 
+    /// Returns whether the kernels for large tiles on ordinary units, which are those of elements as wide as sums, lack a step:
+    /// scales, or another matrix than C.
+    pub(super) fn takes_small_tiles(&self) -> bool {
+        let has_more = self.addend.is_some() || self.scales.iter().any(Option::is_some);
+        has_more && size_of::<T>() == size_of::<T::Scale>()
+    }
+
     /// Returns what is done with sums. Without products there are none, and nothing may affect `beta * C`.
     pub(super) fn epilogue(&self, has_products: bool) -> Epilogue {
         let [of_rows, of_columns] = self.scales.map(|scales| scales.is_some() && has_products);

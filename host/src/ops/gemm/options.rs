@@ -108,7 +108,8 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// # }
     /// ```
     ///
-    /// Without products (`k` or `alpha` is 0) the scales are not used.
+    /// Without products (`k` or `alpha` is 0) the scales are not used. Exact products of `f32`, and those of `f64` before
+    /// compute capability 9.0, are then computed by tiles of 64 x 64 elements, which takes more time for large matrices.
     ///
     /// # Errors
     /// Running the request fails with [`Error::Invalid`] if `scales` has not as many elements as the result has rows.
@@ -226,7 +227,8 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     }
 
     /// Adds `beta` times a matrix of the result's size, which stays as it is: a residual connection. The values are those of
-    /// [`add_to`](Self::add_to), before the [`bias`](Self::bias). The last call of the two counts.
+    /// [`add_to`](Self::add_to), before the [`bias`](Self::bias). The last call of the two counts. As to time, see
+    /// [`scale_rows`](Self::scale_rows).
     ///
     /// ```
     /// # use warpwright::Device;
