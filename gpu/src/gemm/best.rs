@@ -345,14 +345,10 @@ fn product_by<
 
     // Only now: its address would take registers from the loop.
     let out = out.of_product(problem, number);
-    if HAS_ALL && problem.epilogue.has(Epilogue::SCALES) {
-        let again = thread::thread_idx_x_again() as usize;
-        unrolled!(i < ROWS => {
-            let row = top + row + i / CHUNK * row_stride + i % CHUNK;
-            let place = |j: usize| [row, left + column + j / CHUNK * column_stride + j % CHUNK];
-            out.write_all(problem, sums[i], place, tiles_a, (again, BLOCK));
-        });
-        return;
+    if HAS_ALL {
+        let row_of = |i: usize| top + row + i / CHUNK * row_stride + i % CHUNK;
+        let column_of = |j: usize| left + column + j / CHUNK * column_stride + j % CHUNK;
+        out.scale(problem, &mut sums, row_of, column_of);
     }
     let (addend, ld_addend) = if HAS_ALL {
         (out.addend, problem.ld_addend)

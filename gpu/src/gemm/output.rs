@@ -183,6 +183,7 @@ impl<T: Element> Output<T> {
     /// Registers have no computed index, so that a loop over sums is a copy of its body for each. So the thread puts them to
     /// its own places of shared memory, and what is done with an element is compiled once for all. `staging` has `N` elements
     /// for each thread of the block, of which this is number `thread` of `threads`.
+    #[cfg(feature = "ladder")]
     #[inline(always)]
     #[track_caller]
     pub fn write_all<const N: usize>(
@@ -201,6 +202,38 @@ impl<T: Element> Output<T> {
                 self.write(problem, [row, column], staging.get(i * threads + thread));
             }
             i += 1;
+        }
+    }
+
+    /// Multiplies the sums of a thread's rows and columns by their scales, if there are any. `row` and `column` return those
+    /// of a sum.
+    #[inline(always)]
+    #[track_caller]
+    pub fn scale<const ROWS: usize, const COLUMNS: usize>(
+        &self,
+        problem: &Problem,
+        sums: &mut [[T::Scale; COLUMNS]; ROWS],
+        row: impl Fn(usize) -> usize,
+        column: impl Fn(usize) -> usize,
+    ) {
+        let epilogue = problem.epilogue;
+        if epilogue.has(Epilogue::ROW_SCALES) {
+            unrolled!(i < ROWS => {
+                let row = row(i);
+                if row < problem.m {
+                    let scale = self.row_scales.get(row);
+                    unrolled!(j < COLUMNS => { sums[i][j] = sums[i][j].times(scale); });
+                }
+            });
+        }
+        if epilogue.has(Epilogue::COLUMN_SCALES) {
+            unrolled!(j < COLUMNS => {
+                let column = column(j);
+                if column < problem.n {
+                    let scale = self.column_scales.get(column);
+                    unrolled!(i < ROWS => { sums[i][j] = sums[i][j].times(scale); });
+                }
+            });
         }
     }
 

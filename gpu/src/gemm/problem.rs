@@ -247,8 +247,6 @@ impl Epilogue {
     pub const ROW_SCALES: Self = Self(8);
     /// Then by the scale of its column.
     pub const COLUMN_SCALES: Self = Self(16);
-    /// Scales of either kind.
-    pub(super) const SCALES: Self = Self::ROW_SCALES.and(Self::COLUMN_SCALES);
     /// Those that follow the factors.
     pub(super) const AFTER_FACTORS: Self = Self::BIAS.and(Self::RELU).and(Self::GELU);
 
