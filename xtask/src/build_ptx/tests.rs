@@ -43,7 +43,8 @@ fn of_an_architecture_what_is_shipped_for_it_is_selected() {
         selection.pairs().map(|(_, name)| name.to_owned()).collect()
     };
     assert_eq!(names(NvvmArch::Compute75, "gemm"), ["gemm", "gemm_ladder"]);
-    assert_eq!(names(NvvmArch::Compute80, "gemm"), ["gemm"]);
+    assert_eq!(names(NvvmArch::Compute80, "gemm"), ["gemm", "gemm_ladder"]);
+    assert_eq!(names(NvvmArch::Compute90, "gemm"), ["gemm"]);
     assert_eq!(names(NvvmArch::Compute90a, "gemm"), ["gemm", "gemm_ladder"]);
     assert!(names(NvvmArch::Compute90a, "map").is_empty());
     // Nothing of these is shipped.
