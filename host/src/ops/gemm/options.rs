@@ -95,7 +95,8 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// So are elements of 8 bits used, whose rows of A and columns of B have scales of their own:
     ///
     /// ```
-    /// # use warpwright::{Device, F8E4M3};
+    /// use float8::F8E4M3;
+    /// # use warpwright::Device;
     /// # fn main() -> warpwright::Result<()> {
     /// let device = Device::cpu();
     /// let number = F8E4M3::from_f32;
