@@ -22,8 +22,10 @@ pub fn operand<T, const ALONG_K: bool>(
 ) -> Operand {
     // Lines along k have no second panel, and the hardware ignores the distance.
     let panels = if ALONG_K { 1 } else { 8192 >> 4 } << 16;
-    // A block has less than 256 KiB. In a cluster the bits above are the block's rank.
-    Operand((shared(start, i) >> 4 & 0x3fff) + panels)
+    // A block has less than 256 KiB. In a cluster the bits above are the block's rank, which the start is rid of: what is so
+    // added to it stays part of the shift's instruction, and the rest is computed once.
+    let of_block = shared(start, 0) & 0x3_ffff;
+    Operand(((of_block + (i * size_of::<T>()) as u32) >> 4) + panels)
 }
 
 unsafe extern "C" {

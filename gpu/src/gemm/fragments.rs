@@ -75,8 +75,8 @@ macro_rules! product {
 /// whether elements that are adjacent along k are adjacent in memory. `CHUNK` elements have 16 bytes.
 ///
 /// Launch: one block of 256 threads per 128 x 128 tile of C; static shared memory of 2 x 3 x 8 KiB. Reads `m * n * k / 64`
-/// elements, and C unless `beta` is 0; writes `m * n`. The sums are those of [`mma`] for each 16 of k in order, or 32 of `i8`:
-/// the same bits in every launch on devices of the same generation, and those of `i8` on every device.
+/// elements, and C unless `beta` is 0; writes `m * n`. The sums are those of [`mma`](cuda_std::mma) for each 16 of k in order,
+/// or 32 of `i8`: the same bits in every launch on devices of the same generation, and those of `i8` on every device.
 ///
 /// # Safety
 /// As for [`gemm_best`](super::gemm_best).
@@ -108,13 +108,13 @@ pub unsafe fn gemm_best_fragments<
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T::Result>,
+    problem: Problem,
+    alpha: T::Scale,
+    beta: T::Scale,
     addend: GlobalMut<T::Result>,
     bias: Global<T::Result>,
     row_scales: Global<T::Scale>,
     column_scales: Global<T::Scale>,
-    problem: Problem,
-    alpha: T::Scale,
-    beta: T::Scale,
 ) {
     let out = Output {
         c,
@@ -168,13 +168,13 @@ pub unsafe fn gemm_best_fragments_small<
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T::Result>,
+    problem: Problem,
+    alpha: T::Scale,
+    beta: T::Scale,
     addend: GlobalMut<T::Result>,
     bias: Global<T::Result>,
     row_scales: Global<T::Scale>,
     column_scales: Global<T::Scale>,
-    problem: Problem,
-    alpha: T::Scale,
-    beta: T::Scale,
 ) {
     let out = Output {
         c,

@@ -200,13 +200,13 @@ mod launch {
         Global<T>,
         Global<T>,
         GlobalMut<<T as Element>::Result>,
+        Problem,
+        <T as Element>::Scale,
+        <T as Element>::Scale,
         GlobalMut<<T as Element>::Result>,
         Global<<T as Element>::Result>,
         Global<<T as Element>::Scale>,
         Global<<T as Element>::Scale>,
-        Problem,
-        <T as Element>::Scale,
-        <T as Element>::Scale,
     )>; 2]; 2];
 
     /// The kernels of products whose operands tensor maps bring, indexed as [`Products`] are.
@@ -214,29 +214,29 @@ mod launch {
         EncodedTensorMap,
         EncodedTensorMap,
         GlobalMut<<T as Element>::Result>,
-        GlobalMut<<T as Element>::Result>,
-        Global<<T as Element>::Result>,
-        Global<<T as Element>::Scale>,
-        Global<<T as Element>::Scale>,
         GlobalMut<<T as Element>::Scale>,
         Problem,
         usize,
         <T as Element>::Scale,
         <T as Element>::Scale,
+        GlobalMut<<T as Element>::Result>,
+        Global<<T as Element>::Result>,
+        Global<<T as Element>::Scale>,
+        Global<<T as Element>::Scale>,
     )>; 2]; 2];
 
     /// The kernel that adds the sums of parts, for elements of C.
     pub type Parts<T> = Entry<(
         Global<<T as Element>::Scale>,
         GlobalMut<T>,
-        GlobalMut<T>,
-        Global<T>,
-        Global<<T as Element>::Scale>,
-        Global<<T as Element>::Scale>,
         Problem,
         usize,
         <T as Element>::Scale,
         <T as Element>::Scale,
+        GlobalMut<T>,
+        Global<T>,
+        Global<<T as Element>::Scale>,
+        Global<<T as Element>::Scale>,
     )>;
 
     /// The kernels for warpgroups.
@@ -253,13 +253,13 @@ mod launch {
         EncodedTensorMap,
         EncodedTensorMap,
         GlobalMut<<T as Element>::Result>,
+        Problem,
+        <T as Element>::Scale,
+        <T as Element>::Scale,
         GlobalMut<<T as Element>::Result>,
         Global<<T as Element>::Result>,
         Global<<T as Element>::Scale>,
         Global<<T as Element>::Scale>,
-        Problem,
-        <T as Element>::Scale,
-        <T as Element>::Scale,
     )>; 2]; 2];
 
     /// The kernels of a variant for a type: which products it takes, and how it is launched.
@@ -293,13 +293,13 @@ mod launch {
         Global<T>,
         Global<T>,
         GlobalMut<<T as Element>::Result>,
+        Problem,
+        <T as Element>::Scale,
+        <T as Element>::Scale,
         GlobalMut<<T as Element>::Result>,
         Global<<T as Element>::Result>,
         Global<<T as Element>::Scale>,
         Global<<T as Element>::Scale>,
-        Problem,
-        <T as Element>::Scale,
-        <T as Element>::Scale,
     )>;
 
     /// The kernels for planes of `bf16`.
@@ -328,16 +328,16 @@ mod launch {
         Global<T>,
         Global<T>,
         GlobalMut<<T as Element>::Result>,
-        GlobalMut<<T as Element>::Result>,
-        Global<<T as Element>::Result>,
-        Global<<T as Element>::Scale>,
-        Global<<T as Element>::Scale>,
         GlobalMut<<T as Element>::Scale>,
         Problem,
         usize,
         usize,
         <T as Element>::Scale,
         <T as Element>::Scale,
+        GlobalMut<<T as Element>::Result>,
+        Global<<T as Element>::Result>,
+        Global<<T as Element>::Scale>,
+        Global<<T as Element>::Scale>,
     )>; 3];
 
     /// When `best` multiplies lines along k.
@@ -371,10 +371,6 @@ mod launch {
         EncodedTensorMap,
         EncodedTensorMap,
         GlobalMut<<T as Element>::Result>,
-        GlobalMut<<T as Element>::Result>,
-        Global<<T as Element>::Result>,
-        Global<<T as Element>::Scale>,
-        Global<<T as Element>::Scale>,
         GlobalMut<<T as Element>::Scale>,
         GlobalMut<u32>,
         Problem,
@@ -383,6 +379,10 @@ mod launch {
         usize,
         <T as Element>::Scale,
         <T as Element>::Scale,
+        GlobalMut<<T as Element>::Result>,
+        Global<<T as Element>::Result>,
+        Global<<T as Element>::Scale>,
+        Global<<T as Element>::Scale>,
     )>;
 
     /// The kernels that multiply a matrix by a few vectors.

@@ -82,14 +82,14 @@ const TOGETHER: usize = 8;
 pub unsafe fn gemm_best_parts<T: Element>(
     sums: Global<T::Scale>,
     c: GlobalMut<T>,
-    addend: GlobalMut<T>,
-    bias: Global<T>,
-    row_scales: Global<T::Scale>,
-    column_scales: Global<T::Scale>,
     problem: Problem,
     part: usize,
     alpha: T::Scale,
     beta: T::Scale,
+    addend: GlobalMut<T>,
+    bias: Global<T>,
+    row_scales: Global<T::Scale>,
+    column_scales: Global<T::Scale>,
 ) {
     // Counted in 32 bits, in which a division takes few registers.
     let across = (parts_pitch(problem.n) / PARTS_CHUNK) as u32;

@@ -260,13 +260,13 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
     a: Global<f32>,
     b: Global<f32>,
     c: GlobalMut<f32>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
     addend: GlobalMut<f32>,
     bias: Global<f32>,
     row_scales: Global<f32>,
     column_scales: Global<f32>,
-    problem: Problem,
-    alpha: f32,
-    beta: f32,
 ) where
     [f32; SUMS]: Sums<Element = f32>,
 {

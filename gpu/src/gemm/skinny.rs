@@ -96,10 +96,6 @@ pub unsafe fn gemm_best_skinny<T: Multiplied, X: Source<T>, const SUMS: usize>(
     x: TensorMap,
     y: TensorMap,
     c: GlobalMut<T::Result>,
-    addend: GlobalMut<T::Result>,
-    bias: Global<T::Result>,
-    row_scales: Global<T::Scale>,
-    column_scales: Global<T::Scale>,
     sums_of_parts: GlobalMut<T::Scale>,
     tickets: GlobalMut<u32>,
     problem: Problem,
@@ -108,6 +104,10 @@ pub unsafe fn gemm_best_skinny<T: Multiplied, X: Source<T>, const SUMS: usize>(
     rows: usize,
     alpha: T::Scale,
     beta: T::Scale,
+    addend: GlobalMut<T::Result>,
+    bias: Global<T::Result>,
+    row_scales: Global<T::Scale>,
+    column_scales: Global<T::Scale>,
 ) where
     [T::Scale; SUMS]: Sums<Element = T::Scale>,
 {

@@ -103,13 +103,13 @@ pub unsafe fn gemm_best_tensor<const A_ALONG_K: bool, const B_ALONG_K: bool, con
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
+    problem: Problem,
+    alpha: f64,
+    beta: f64,
     addend: GlobalMut<f64>,
     bias: Global<f64>,
     row_scales: Global<f64>,
     column_scales: Global<f64>,
-    problem: Problem,
-    alpha: f64,
-    beta: f64,
 ) {
     let out = Output {
         c,
@@ -147,13 +147,13 @@ pub unsafe fn gemm_best_tensor_small<
     a: Global<f64>,
     b: Global<f64>,
     c: GlobalMut<f64>,
+    problem: Problem,
+    alpha: f64,
+    beta: f64,
     addend: GlobalMut<f64>,
     bias: Global<f64>,
     row_scales: Global<f64>,
     column_scales: Global<f64>,
-    problem: Problem,
-    alpha: f64,
-    beta: f64,
 ) {
     let out = Output {
         c,

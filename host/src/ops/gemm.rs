@@ -543,8 +543,8 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             let kernel = kernels.products[size][transposes[0]][transposes[1]];
             let sums = self.sums_of_parts(plan, [m, n, parts]);
             let args = (
-                map_a, map_b, c, addend, bias, of_rows, of_columns, sums, problem, part, alpha,
-                self.beta,
+                map_a, map_b, c, sums, problem, part, alpha, self.beta, addend, bias, of_rows,
+                of_columns,
             );
             // SAFETY: as below. The maps are of the rectangles, which the plan keeps, and the kernel takes any grid. There is
             // room for the sums of all parts.
@@ -568,7 +568,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
         }
         let kernel = kernels[transposes[0]][transposes[1]];
         let args = (
-            a, b, c, addend, bias, of_rows, of_columns, problem, alpha, self.beta,
+            a, b, c, problem, alpha, self.beta, addend, bias, of_rows, of_columns,
         );
         // SAFETY: the rectangles have the sizes and strides of the problem, whose shapes match, and so many matrices as there
         // are products. The bias and the scales have an element for each column or row. C is borrowed mutably or owned, so it

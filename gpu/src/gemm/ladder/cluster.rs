@@ -80,13 +80,13 @@ pub unsafe fn gemm_cluster<
     a: TensorMap,
     b: TensorMap,
     c: GlobalMut<T>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
     addend: GlobalMut<T>,
     bias: Global<T>,
     row_scales: Global<f32>,
     column_scales: Global<f32>,
-    problem: Problem,
-    alpha: f32,
-    beta: f32,
 ) {
     let barriers = shared![u64; 2 * MOST_SLOTS];
     // SAFETY: the only one in this kernel, and the launch gives this memory and what its start may be moved by.

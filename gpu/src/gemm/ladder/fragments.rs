@@ -68,13 +68,13 @@ pub unsafe fn gemm_fragments<T: Half, const A_ALONG_K: bool, const B_ALONG_K: bo
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
     addend: GlobalMut<T>,
     bias: Global<T>,
     row_scales: Global<f32>,
     column_scales: Global<f32>,
-    problem: Problem,
-    alpha: f32,
-    beta: f32,
 ) {
     let (words_a, words_b) = (shared![u32; WORDS], shared![u32; WORDS]);
     // SAFETY: static arrays are aligned to 16 bytes, and every pattern of bits is an element.

@@ -24,13 +24,13 @@ pub unsafe fn gemm_naive<T: Element>(
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T::Result>,
+    problem: Problem,
+    alpha: T::Scale,
+    beta: T::Scale,
     addend: GlobalMut<T::Result>,
     bias: Global<T::Result>,
     row_scales: Global<T::Scale>,
     column_scales: Global<T::Scale>,
-    problem: Problem,
-    alpha: T::Scale,
-    beta: T::Scale,
 ) {
     let (number, top, left) = tile_origin(&problem, RUNG_GROUP, NAIVE_ROWS, RUNG_TILE);
     let (a, b) = problem.operands(number, a, b);

@@ -62,13 +62,13 @@ pub unsafe fn gemm_registers<T: Element>(
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T::Result>,
+    problem: Problem,
+    alpha: T::Scale,
+    beta: T::Scale,
     addend: GlobalMut<T::Result>,
     bias: Global<T::Result>,
     row_scales: Global<T::Scale>,
     column_scales: Global<T::Scale>,
-    problem: Problem,
-    alpha: T::Scale,
-    beta: T::Scale,
 ) {
     let (tile_a, tile_b) = (shared![T; STEP * PITCH], shared![T; STEP * PITCH]);
     let staging = shared![T::Scale; BLOCK * PER_THREAD];

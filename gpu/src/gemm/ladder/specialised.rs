@@ -84,13 +84,13 @@ pub unsafe fn gemm_specialised<
     a: TensorMap,
     b: TensorMap,
     c: GlobalMut<T>,
+    problem: Problem,
+    alpha: f32,
+    beta: f32,
     addend: GlobalMut<T>,
     bias: Global<T>,
     row_scales: Global<f32>,
     column_scales: Global<f32>,
-    problem: Problem,
-    alpha: f32,
-    beta: f32,
 ) {
     const { assert!(SLOTS <= MOST_SLOTS) };
     let barriers = shared![u64; 2 * MOST_SLOTS];

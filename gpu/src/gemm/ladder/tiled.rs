@@ -28,13 +28,13 @@ pub unsafe fn gemm_tiled<T: Element>(
     a: Global<T>,
     b: Global<T>,
     c: GlobalMut<T::Result>,
+    problem: Problem,
+    alpha: T::Scale,
+    beta: T::Scale,
     addend: GlobalMut<T::Result>,
     bias: Global<T::Result>,
     row_scales: Global<T::Scale>,
     column_scales: Global<T::Scale>,
-    problem: Problem,
-    alpha: T::Scale,
-    beta: T::Scale,
 ) {
     let tile_a = shared![T; RUNG_TILE * PITCH];
     let tile_b = shared![T; RUNG_TILE * PITCH];

@@ -94,16 +94,16 @@ impl<T: GemmElement> Gemm<'_, T> {
             tiles_of_x,
             tiles_of_y,
             c,
-            addend,
-            bias,
-            row_scales,
-            column_scales,
             sums,
             problem,
             part,
             bits(first.map(|i| groups[i])),
             alpha,
             self.beta,
+            addend,
+            bias,
+            row_scales,
+            column_scales,
         );
         // SAFETY: the maps are of the rectangles, which the plan keeps, and the launch before has written the tiles of the
         // others. C and the bias are as for every product.

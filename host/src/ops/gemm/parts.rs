@@ -56,14 +56,14 @@ impl<T: GemmElement> Gemm<'_, T> {
         let args = (
             sums,
             c,
-            addend,
-            bias,
-            row_scales,
-            column_scales,
             problem,
             part,
             alpha,
             self.beta,
+            addend,
+            bias,
+            row_scales,
+            column_scales,
         );
         // SAFETY: by the contract.
         unsafe { plan.launch(kernel, config, args) };

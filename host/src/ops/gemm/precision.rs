@@ -114,13 +114,13 @@ impl<T: GemmElement> Gemm<'_, T> {
             a,
             b,
             c,
+            problem,
+            alpha,
+            self.beta,
             addend,
             bias,
             row_scales,
             column_scales,
-            problem,
-            alpha,
-            self.beta,
         );
         // SAFETY: the launch before has written the planes. C and the bias are as for every product.
         unsafe { plan.launch(kernels.products[size], config, args) };

@@ -80,13 +80,13 @@ impl<T: GemmElement> Gemm<'_, T> {
             map_a?,
             map_b?,
             c,
+            problem,
+            alpha,
+            self.beta,
             addend,
             bias,
             row_scales,
             column_scales,
-            problem,
-            alpha,
-            self.beta,
         );
         // SAFETY: the maps are of the rectangles, which the plan keeps, with the tiles of the kernel. C and the bias are as for
         // every product, and the grid has whole clusters: one for each tile, or those that take one after another.

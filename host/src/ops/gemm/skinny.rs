@@ -102,10 +102,6 @@ impl<T: GemmElement> Gemm<'_, T> {
             map_x,
             map_y,
             c,
-            addend,
-            bias,
-            row_scales,
-            column_scales,
             sums,
             tickets,
             problem,
@@ -114,6 +110,10 @@ impl<T: GemmElement> Gemm<'_, T> {
             rows_of_y,
             alpha,
             self.beta,
+            addend,
+            bias,
+            row_scales,
+            column_scales,
         );
         // SAFETY: the maps are of the rectangles, which the plan keeps. C and the bias are as for every product, and there is
         // room for the sums of all parts and for their tickets, which are 0 before and after.
