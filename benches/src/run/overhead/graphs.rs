@@ -5,7 +5,7 @@ use warpwright::{Device, Graph};
 use warpwright_workloads::{Family, Input, Ready};
 
 use super::super::peers::{Peers, rival};
-use super::super::{Contender, Contest, Mode, Result, Scale, timing};
+use super::super::{Absent, Contender, Contest, Mode, Result, Scale, timing};
 use crate::overhead;
 use crate::record::Outcome;
 
@@ -24,8 +24,19 @@ const ROUNDS: usize = 5;
 /// The side of a matrix.
 const SIDE: usize = 32;
 
-/// Times the graph and the operations one by one, beside PyTorch's graph: queued back to back, and each time waited for.
-/// `report` is called after each.
+/// How the graph is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// Its launches are queued back to back.
+    Queued,
+    /// Each launch is waited for.
+    WaitedFor,
+    /// Before each launch the work is captured again and the graph updated, as for other arrays.
+    Updated,
+}
+
+/// Times the graph and the operations one by one, beside PyTorch's graph: queued back to back, each time waited for, and, as
+/// PyTorch does not, each time updated. `report` is called after each.
 ///
 /// # Errors
 /// Returns an error if the operations cannot be prepared or captured. Later errors are in the rows.
@@ -38,14 +49,24 @@ pub fn graphs(
     let inputs = inputs(device)?;
     let names: Vec<&str> = OPERATIONS.repeat(ROUNDS).iter().map(|it| it.1).collect();
     let mut rows = Vec::new();
-    for (waits, how) in [(false, ""), (true, ", waited for")] {
-        let made = |captured| Operations::new(device, &inputs, captured, waits);
+    for (of_graph, how) in [
+        (Use::Queued, ""),
+        (Use::WaitedFor, ", waited for"),
+        (Use::Updated, ", updated each time"),
+    ] {
+        let waits = of_graph == Use::WaitedFor;
+        let made = |captured| Operations::new(device, &inputs, captured, of_graph);
         let request = json!({
             "work": "graph", "operations": names, "waits": waits,
             "shape": [SIDE, SIDE], "element": "f4", "sets": 1,
         });
         let mut rivals = vec![rival("one by one", Ok(Box::new(made(false)?)))];
-        rivals.extend(peers.framework_rivals(&[("PyTorch", None)], &request));
+        if of_graph == Use::Updated {
+            let missing = "it captures and instantiates anew".to_owned();
+            rivals.push(rival("PyTorch", Err(Absent::Missing(missing))));
+        } else {
+            rivals.extend(peers.framework_rivals(&[("PyTorch", None)], &request));
+        }
         let contest = Contest {
             sets: 1,
             ours: Box::new(made(true)?),
@@ -85,8 +106,7 @@ struct Operations<'a> {
     /// Their graph, unless they are queued one by one.
     graph: Option<Graph>,
     ready: Vec<Box<dyn Ready + 'a>>,
-    /// Whether all of them are waited for together, each time.
-    waits: bool,
+    of_graph: Use,
 }
 
 impl<'a> Operations<'a> {
@@ -94,7 +114,7 @@ impl<'a> Operations<'a> {
         device: &'a Device,
         inputs: &'a [Box<dyn Input>],
         captured: bool,
-        waits: bool,
+        of_graph: Use,
     ) -> Result<Self> {
         let ready = inputs.iter().map(|input| input.prepare(device, None));
         let mut ready = ready.collect::<Result<Vec<_>, _>>()?;
@@ -104,19 +124,25 @@ impl<'a> Operations<'a> {
             device,
             graph,
             ready,
-            waits,
+            of_graph,
         })
     }
 }
 
 impl Contender for Operations<'_> {
     fn enqueue(&mut self, _: usize) -> Result<()> {
+        let mut all = || self.ready.iter_mut().try_for_each(|it| it.enqueue());
         match &mut self.graph {
-            // SAFETY: the operations are here and their inputs are borrowed; nothing else uses what they write.
-            Some(graph) => unsafe { graph.launch()? },
-            None => self.ready.iter_mut().try_for_each(|it| it.enqueue())?,
+            Some(graph) => {
+                if self.of_graph == Use::Updated {
+                    graph.update(all)?;
+                }
+                // SAFETY: the operations are here and their inputs are borrowed; nothing else uses what they write.
+                unsafe { graph.launch()? };
+            }
+            None => all()?,
         }
-        if self.waits {
+        if self.of_graph == Use::WaitedFor {
             self.device.synchronize()?;
         }
         Ok(())
@@ -143,7 +169,7 @@ mod tests {
         let device = Device::cpu();
         let inputs = inputs(&device).unwrap();
         let bits = [true, false].map(|captured| {
-            let mut all = Operations::new(&device, &inputs, captured, false).unwrap();
+            let mut all = Operations::new(&device, &inputs, captured, Use::Queued).unwrap();
             for ready in &mut all.ready {
                 // A kernel, and nothing cleared or copied.
                 let calls = ready.calls().unwrap();
@@ -163,7 +189,7 @@ mod tests {
         for wanted in [false, true] {
             let peers = Peers::new(device.clone(), wanted);
             let rows = graphs(&device, &peers, Scale::Tiny, |_| {}).unwrap();
-            assert_eq!(rows.len(), 2);
+            assert_eq!(rows.len(), 3);
             for row in rows {
                 assert!(row.ours.times().is_some() && row.apart.times().is_some());
                 match row.pytorch {
