@@ -1,6 +1,8 @@
 """Arrays of PyTorch and CuPy on a CUDA device: without a copy, on their own streams, and nobody waits."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -24,6 +26,9 @@ except ImportError as error:
 
 if os.environ.get("WARPWRIGHT_REQUIRE_CUDA") == "1" and (TORCH or CUPY):
     raise RuntimeError(f"WARPWRIGHT_REQUIRE_CUDA=1 requires PyTorch and CuPy on a CUDA device: {TORCH}, {CUPY}")
+
+# The library of tests/fault-driver, if the environment names it.
+LISTING = os.environ.get("WARPWRIGHT_LISTING_DRIVER")
 
 # Longer than all that the host does in a test.
 SECOND = 2_000_000_000
@@ -264,6 +269,14 @@ class CuPy(unittest.TestCase):
         theirs *= 2
         cupy.cuda.get_current_stream().synchronize()
         self.assertEqual(ww.sum(own).numpy(), 9900)
+
+
+@unittest.skipIf(TORCH or CUPY, TORCH or CUPY)
+@unittest.skipUnless(LISTING, "WARPWRIGHT_LISTING_DRIVER names no library that lists the driver's calls")
+class DriverCalls(unittest.TestCase):
+    def test_none_copies_or_waits(self):
+        program = os.path.join(os.path.dirname(__file__), "driver_calls.py")
+        subprocess.run([sys.executable, program, LISTING], check=True)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,10 @@ macro_rules! functions {
                 match real::function(name) {
                     Some(address) if address.is_null() => NOT_FOUND,
                     Some(address) => {
+                        if control::is_listing() {
+                            let arguments = [$(real::Argument::from($argument)),*];
+                            control::detail(&real::shown(stringify!($name), &arguments));
+                        }
                         std::mem::transmute::<*mut c_void, Function>(address)($($argument),*)
                     }
                     None => fake::$name($($argument),*),

@@ -1,6 +1,9 @@
 //! The real driver, where there is one to stand before.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use crate::Handle;
+use crate::fake::Callback;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fmt::{self, Write};
 use std::sync::OnceLock;
 
 unsafe extern "C" {
@@ -34,4 +37,110 @@ pub fn function(name: &str) -> Option<*mut c_void> {
     let name = CStr::from_bytes_with_nul(name.as_bytes()).ok()?;
     // SAFETY: the handle is open and the name a C string.
     Some(unsafe { dlsym(library.0, name.as_ptr()) })
+}
+
+/// An argument of a call, in a list of the calls of a real driver.
+pub enum Argument {
+    Number(String),
+    Address(u64),
+}
+
+macro_rules! numbers {
+    ($($ty:ty)*) => { $(
+        impl From<$ty> for Argument {
+            fn from(number: $ty) -> Self {
+                Self::Number(number.to_string())
+            }
+        }
+    )* };
+}
+
+numbers!(u8 u16 c_int c_uint f32 usize);
+
+impl From<u64> for Argument {
+    fn from(address: u64) -> Self {
+        Self::Address(address)
+    }
+}
+
+impl<T> From<*const T> for Argument {
+    fn from(address: *const T) -> Self {
+        Self::Address(address as u64)
+    }
+}
+
+impl<T> From<*mut T> for Argument {
+    fn from(address: *mut T) -> Self {
+        Self::Address(address as u64)
+    }
+}
+
+impl From<Callback> for Argument {
+    fn from(callback: Callback) -> Self {
+        Self::Address(callback as usize as u64)
+    }
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => f.write_str(number),
+            Self::Address(address) => write!(f, "{address:#x}"),
+        }
+    }
+}
+
+/// The arguments of a call that the real driver is about to execute. Of a launch also the kernel's name and arguments.
+///
+/// # Safety
+/// They are the arguments of the function of this name.
+pub unsafe fn shown(name: &str, arguments: &[Argument]) -> String {
+    let mut text = String::new();
+    for argument in arguments {
+        let _ = write!(text, "{}{argument}", if text.is_empty() { "" } else { " " });
+    }
+    if let ("cuLaunchKernel", [Argument::Address(kernel), .., Argument::Address(params), _]) = (name, arguments) {
+        // SAFETY: by the contract.
+        unsafe { add_kernel(&mut text, *kernel as Handle, *params as *mut *mut c_void) };
+    }
+    text
+}
+
+/// Adds a kernel's name and its arguments: those of 8 bytes in hexadecimal digits, as addresses are among them.
+///
+/// # Safety
+/// They are those of a launch.
+unsafe fn add_kernel(text: &mut String, kernel: Handle, params: *mut *mut c_void) {
+    type Name = unsafe extern "C" fn(*mut *const c_char, Handle) -> u32;
+    type Info = unsafe extern "C" fn(Handle, usize, *mut usize, *mut usize) -> u32;
+    let found = |name| function(name).filter(|address| !address.is_null());
+    let (Some(name_of), Some(info_of)) = (found("cuFuncGetName\0"), found("cuFuncGetParamInfo\0")) else {
+        return;
+    };
+    // SAFETY: the driver's functions have these types.
+    let (name_of, info_of) = unsafe {
+        (
+            std::mem::transmute::<*mut c_void, Name>(name_of),
+            std::mem::transmute::<*mut c_void, Info>(info_of),
+        )
+    };
+    let mut name = c"".as_ptr();
+    // SAFETY: the kernel is loaded, and the driver's text is a C string.
+    let name = unsafe {
+        name_of(&mut name, kernel);
+        CStr::from_ptr(name).to_string_lossy()
+    };
+    let _ = write!(text, ": {name}(");
+    let (mut index, mut offset, mut size) = (0, 0, 0);
+    // SAFETY: the kernel has an argument if the driver says so, of so many bytes.
+    while unsafe { info_of(kernel, index, &mut offset, &mut size) } == 0 {
+        let argument = unsafe { *params.add(index) };
+        let _ = match size {
+            8 => write!(text, " {:#x}", unsafe { argument.cast::<u64>().read_unaligned() }),
+            4 => write!(text, " {}", unsafe { argument.cast::<u32>().read_unaligned() }),
+            _ => write!(text, " [{size} bytes]"),
+        };
+        index += 1;
+    }
+    text.push_str(" )");
 }

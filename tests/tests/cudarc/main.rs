@@ -8,7 +8,9 @@ use std::process::Command;
 
 use warpwright::Error;
 use warpwright_tests::devices::{self, Executor};
-use warpwright_tests::faults::{self, Driver};
+use warpwright_tests::faults::{self, Behind, Driver};
+
+mod calls;
 
 include!("share.rs");
 
@@ -17,12 +19,18 @@ const CHILD: &str = "WARPWRIGHT_TEST_CHILD";
 
 #[test]
 fn child() {
+    if faults::is_child().is_some() {
+        let driver = faults::driver(Behind::RealDriver).expect("a driver");
+        calls::in_place(&driver, Behind::RealDriver).expect("no call fails");
+        println!("{SHARED}");
+    }
     if env::var_os(CHILD).is_some_and(|name| name == "cudarc") {
         let driver = Driver::open(Path::new("libcuda.so.1")).expect("the dynamic linker finds it");
         driver.devices(1, 1 << 30);
         share(false).expect("no call fails");
         lend(false).expect("no call fails");
         give(&driver).expect("no call fails");
+        calls::in_place(&driver, Behind::Mock).expect("no call fails");
         assert_eq!(driver.wrong(), "");
     }
 }
@@ -55,6 +63,24 @@ fn the_real_driver_is_shared() {
     }
     share(true).expect("no call fails");
     lend(true).expect("no call fails");
+}
+
+/// Prints the calls, of which `docs/AT-HOME.md` shows those of a card.
+#[test]
+fn nothing_is_copied_and_nobody_waits_on_the_real_driver() {
+    if Executor::Cuda.devices().is_empty() {
+        devices::leave_out(1);
+        return;
+    }
+    let mut program = Command::new(env::current_exe().expect("a path"));
+    program.args(["child", "--exact", "--nocapture"]);
+    match faults::in_child(&mut program, Behind::RealDriver) {
+        Ok(output) => {
+            assert!(output.contains(SHARED), "{output}");
+            print!("{output}");
+        }
+        Err(why) => panic!("{why}"),
+    }
 }
 
 /// Memory of `cudarc` is used where it is, in order with the streams of `cudarc`. `kernels`: whether the device runs kernels.
