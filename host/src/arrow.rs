@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Device {
-    /// Copies an array of Arrow to a new array on the device, straight from its memory.
+    /// Copies an array of Arrow to a new array on the device, straight from its memory. Waits as [`upload`](Self::upload) does.
     ///
     /// The array can be a slice of another one. Its buffer of values, a `ScalarBuffer`, is a slice in Rust too:
     /// [`upload`](Self::upload) takes it, and [`host_view`](Self::host_view) uses it where it is. They know nothing of nulls.
@@ -48,7 +48,7 @@ impl Device {
 }
 
 impl<T: Element + ArrowNativeTypeOp> Vector<T> {
-    /// Copies the elements to a new array of Arrow: see [`VectorView::to_arrow`].
+    /// Copies the elements to a new array of Arrow, and waits for them: see [`VectorView::to_arrow`].
     ///
     /// ```
     /// use arrow_array::UInt32Array;

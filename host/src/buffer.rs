@@ -233,7 +233,7 @@ impl<T: Element> Vector<T> {
         self.view().download(to)
     }
 
-    /// Overwrites the elements with those of `from`.
+    /// Overwrites the elements with those of `from`. Waits as [`Device::upload`] does.
     ///
     /// # Errors
     /// [`Error::Invalid`] if `from` has another length, [`Error::Driver`] if the copy failed.
@@ -400,7 +400,7 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
         VectorView::from_parts(self.address, self.len, self.device)
     }
 
-    /// Overwrites the elements with those of `from`.
+    /// Overwrites the elements with those of `from`. Waits as [`Device::upload`] does.
     ///
     /// # Errors
     /// [`Error::Invalid`] if `from` has another length, [`Error::Driver`] if the copy failed.
@@ -423,7 +423,7 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
         }
     }
 
-    /// Sets every byte to 0.
+    /// Sets every byte to 0. Queues the work and does not wait.
     ///
     /// # Errors
     /// [`Error::Driver`] if the work could not be queued.
@@ -440,6 +440,9 @@ impl<'a, T: Element> VectorViewMut<'a, T> {
 impl Device {
     /// Copies `values` to a new array on the device.
     ///
+    /// The values are read before this returns, and the copy is queued behind the handle's work. A copy from pinned memory is
+    /// waited for. To read other memory, the CUDA driver may wait for the work before. [`Vector::upload_pinned`] does not wait.
+    ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device does not have enough memory, [`Error::Driver`] if the copy failed.
     pub fn upload<T: Element>(&self, values: &[T]) -> Result<Vector<T>> {
@@ -448,7 +451,7 @@ impl Device {
         Ok(vector)
     }
 
-    /// Makes an array of `len` elements, all of whose bytes are 0.
+    /// Makes an array of `len` elements, all of whose bytes are 0. Queues the work and does not wait.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device does not have enough memory, [`Error::Driver`].

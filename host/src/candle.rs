@@ -146,7 +146,8 @@ impl Device {
     }
 
     /// Copies the elements of a tensor of candle, of any shape, row by row, to a new array on this device: those of the CPU
-    /// straight from candle's memory, those of a CUDA device as [`VectorView::to_device`] does.
+    /// straight from candle's memory, those of a CUDA device as [`VectorView::to_device`] does. The host waits as there, or as
+    /// in an [`upload`](Self::upload).
     ///
     /// # Errors
     /// As for [`with_candle`](Self::with_candle), but that the tensor may be on another device; [`Error::OutOfMemory`].
@@ -219,8 +220,9 @@ impl<T: CandleElement> Vector<T> {
     /// Makes a tensor of candle of the vector, on `device`.
     ///
     /// On the same CUDA device nothing is copied, and the host does not wait: the vector's memory becomes candle's, in order
-    /// with candle's stream. Only memory that the vector has of somebody else is copied, on the device, as is memory of a
-    /// device without memory pools. On the CPU, and between devices, the elements are copied by the host.
+    /// with candle's stream. Only memory that the vector has of somebody else is copied, on the device, and dropping it may
+    /// wait; memory of a device without memory pools is copied too. On the CPU, and between devices, the elements are
+    /// copied by the host, which waits for them.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the shape has another number of elements, if `device` is one of Metal, or while this thread
@@ -233,7 +235,8 @@ impl<T: CandleElement> Vector<T> {
         tensor_of(self, device, shape.into())
     }
 
-    /// Makes a storage of candle of the vector, for the result of a custom operation: see [`into_candle`](Self::into_candle).
+    /// Makes a storage of candle of the vector, for the result of a custom operation: see
+    /// [`into_candle`](Self::into_candle), also for when the host waits.
     ///
     /// # Errors
     /// As for [`into_candle`](Self::into_candle), and [`Error::DeviceMismatch`] if the vector is not on `device`.
@@ -243,7 +246,7 @@ impl<T: CandleElement> Vector<T> {
 }
 
 impl<T: CandleElement> Matrix<T> {
-    /// Makes a tensor of candle of the matrix, of two dimensions: see [`Vector::into_candle`].
+    /// Makes a tensor of candle of the matrix, of two dimensions: see [`Vector::into_candle`], also for when the host waits.
     ///
     /// # Errors
     /// As for [`Vector::into_candle`]. The matrix is then dropped.

@@ -75,7 +75,8 @@ impl<T: Element> VectorView<'_, T> {
 }
 
 impl<T: Element> VectorViewMut<'_, T> {
-    /// Overwrites the elements with those of `from`, an array of any device: see [`VectorView::to_device`].
+    /// Overwrites the elements with those of `from`, an array of any device: see [`VectorView::to_device`], also for when the
+    /// host waits.
     ///
     /// On one device, a copy on the handle that captures can be captured: see [`Device::capture`].
     ///
@@ -100,7 +101,7 @@ impl<T: Element> VectorViewMut<'_, T> {
 }
 
 impl<T: Element> Vector<T> {
-    /// Copies the elements to a new array of `device`: see [`VectorView::to_device`].
+    /// Copies the elements to a new array of `device`: see [`VectorView::to_device`], also for when the host waits.
     ///
     /// # Errors
     /// As for [`VectorView::to_device`].
@@ -108,7 +109,8 @@ impl<T: Element> Vector<T> {
         self.view().to_device(device)
     }
 
-    /// Overwrites the elements with those of `from`, an array of any device.
+    /// Overwrites the elements with those of `from`, an array of any device: see [`VectorViewMut::copy_from`], also for when
+    /// the host waits.
     ///
     /// # Errors
     /// As for [`VectorViewMut::copy_from`].
@@ -122,7 +124,7 @@ impl<T: Element> Vector<T> {
 
 impl<T: Element> MatrixRect<'_, T> {
     /// Copies the rectangle to a new matrix of `device`, `height` x `width`, without the elements between the rows: see
-    /// [`VectorView::to_device`]. There is one copy, or one for each row if the rows are apart.
+    /// [`VectorView::to_device`], also for when the host waits. There is one copy, or one for each row if the rows are apart.
     ///
     /// # Errors
     /// As for [`VectorView::to_device`].
@@ -134,8 +136,8 @@ impl<T: Element> MatrixRect<'_, T> {
 }
 
 impl<T: Element> MatrixRectMut<'_, T> {
-    /// Overwrites the elements with those of `from`, a matrix or a rectangle of any device: see [`VectorView::to_device`].
-    /// There is one copy, or one for each row if rows are apart.
+    /// Overwrites the elements with those of `from`, a matrix or a rectangle of any device: see [`VectorView::to_device`],
+    /// also for when the host waits. There is one copy, or one for each row if rows are apart.
     ///
     /// # Errors
     /// [`Error::Invalid`] if `from` has another height or width, else as for [`VectorViewMut::copy_from`].
@@ -158,7 +160,7 @@ impl<T: Element> MatrixRectMut<'_, T> {
 }
 
 impl<T: Element> MatrixView<'_, T> {
-    /// Copies the rows to a new matrix of `device`: see [`VectorView::to_device`].
+    /// Copies the rows to a new matrix of `device`: see [`VectorView::to_device`], also for when the host waits.
     ///
     /// # Errors
     /// As for [`VectorView::to_device`].
@@ -168,7 +170,7 @@ impl<T: Element> MatrixView<'_, T> {
 }
 
 impl<T: Element> Matrix<T> {
-    /// Copies the matrix to a new one of `device`: see [`VectorView::to_device`].
+    /// Copies the matrix to a new one of `device`: see [`VectorView::to_device`], also for when the host waits.
     ///
     /// # Errors
     /// As for [`VectorView::to_device`].
@@ -176,7 +178,8 @@ impl<T: Element> Matrix<T> {
         self.view().to_device(device)
     }
 
-    /// Overwrites the elements with those of `from`, a matrix or a rectangle of any device.
+    /// Overwrites the elements with those of `from`, a matrix or a rectangle of any device: see [`MatrixRectMut::copy_from`],
+    /// also for when the host waits.
     ///
     /// # Errors
     /// As for [`MatrixRectMut::copy_from`].

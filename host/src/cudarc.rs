@@ -57,8 +57,8 @@ impl Device {
     /// Borrows memory of `cudarc` for reading. Nothing is copied, and the host does not wait.
     ///
     /// What uses the view comes after the work of `cudarc` that writes the memory, and before what `cudarc` does with it once
-    /// this is dropped: operations order themselves with the memory's own stream, and `cudarc`'s events are waited for here and
-    /// recorded by the drop.
+    /// this is dropped: operations order themselves with the memory's own stream, which waits for `cudarc`'s events from here
+    /// on, and the drop records them.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -90,7 +90,7 @@ impl Device {
         })
     }
 
-    /// Borrows memory of `cudarc` for reading and writing: see [`cudarc_view`](Self::cudarc_view).
+    /// Borrows memory of `cudarc` for reading and writing, and does not wait: see [`cudarc_view`](Self::cudarc_view).
     ///
     /// # Errors
     /// As for [`cudarc_view`](Self::cudarc_view).

@@ -70,6 +70,7 @@ impl Device {
     }
 
     /// Makes a matrix of a DLPack tensor of two dimensions, which it then owns: see [`dlpack_vector`](Self::dlpack_vector).
+    /// The host does not wait here, but when the matrix is dropped.
     ///
     /// # Errors
     /// As for [`dlpack_vector`](Self::dlpack_vector), but that the tensor must be of two dimensions, row by row, without a gap
@@ -122,7 +123,7 @@ impl Device {
             .map(|(view, [_])| view)
     }
 
-    /// Makes a view of a DLPack tensor of two dimensions: see [`dlpack_view`](Self::dlpack_view).
+    /// Makes a view of a DLPack tensor of two dimensions, and does not wait: see [`dlpack_view`](Self::dlpack_view).
     ///
     /// # Errors
     /// As for [`dlpack_view`](Self::dlpack_view), but that the tensor must be of two dimensions, row by row, without a gap
@@ -349,7 +350,8 @@ impl<T: Element + DlpackElement> Vector<T> {
 }
 
 impl<T: Element + DlpackElement> Matrix<T> {
-    /// Converts the matrix to a DLPack tensor of two dimensions, row by row, which owns it: see [`Vector::into_dlpack`].
+    /// Converts the matrix to a DLPack tensor of two dimensions, row by row, which owns it, and does not wait: see
+    /// [`Vector::into_dlpack`].
     ///
     /// # Errors
     /// As for [`Vector::into_dlpack`]. The matrix is then dropped.

@@ -18,7 +18,8 @@ const OPERATION: &str = "upload_faer";
 const LONG: usize = 1 << 16;
 
 impl Device {
-    /// Copies a matrix of `faer` to a new matrix on the device, of the same rows and columns, straight from its memory.
+    /// Copies a matrix of `faer` to a new matrix on the device, of the same rows and columns, straight from its memory. Waits
+    /// as [`upload`](Self::upload) does.
     ///
     /// If the elements of each row follow one another, the rows are copied. If those of each column do, as in a [`Mat`], the
     /// columns are copied, and the device [transposes](Self::transpose) them. It is one copy if there are no gaps between rows
@@ -95,7 +96,7 @@ fn runs(lines: usize, len: usize, stride: isize) -> (usize, usize) {
 }
 
 impl<T: Element> Matrix<T> {
-    /// Copies the elements to a new matrix of `faer`: see [`MatrixView::to_faer`].
+    /// Copies the elements to a new matrix of `faer`, and waits for them: see [`MatrixView::to_faer`].
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {

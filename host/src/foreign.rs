@@ -90,7 +90,7 @@ impl Device {
         Ok(VectorView::from_parts(address, len, self))
     }
 
-    /// Returns a mutable view of `len` elements at `pointer`, which are memory of somebody else: see
+    /// Returns a mutable view of `len` elements at `pointer`, which are memory of somebody else, and does not wait: see
     /// [`foreign_view`](Self::foreign_view).
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Device {
         Ok(VectorViewMut::from_parts(address, len, self))
     }
 
-    /// Makes a vector of `len` elements at `pointer`, which are memory of `owner`.
+    /// Makes a vector of `len` elements at `pointer`, which are memory of `owner`. Nothing is copied, and nobody waits here.
     ///
     /// Dropping the vector waits until the work of this handle, and of all handles that used the vector, is done, and then
     /// drops the owner, on the same thread. If that wait fails and the device works on, the owner is leaked. If this function

@@ -227,8 +227,8 @@ impl Device {
 
     /// Launches the kernel `K` of `module` with `args`.
     ///
-    /// The launch is queued, and reading a result waits for it. On the CPU executor it runs at once, lane by lane, with its
-    /// accesses checked.
+    /// Queues the launch and does not wait; reading a result waits for it. On the CPU executor it runs at once, lane by lane,
+    /// with its accesses checked.
     ///
     /// ```ignore
     /// // SAFETY: both vectors have the same length, and the grid covers them.

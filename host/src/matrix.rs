@@ -208,7 +208,7 @@ impl<'a, T: Element> From<&'a mut Vector<T>> for VectorViewMut<'a, T> {
 }
 
 impl Device {
-    /// Copies `values` to a new `height` x `width` matrix on the device, row by row.
+    /// Copies `values` to a new `height` x `width` matrix on the device, row by row. Waits as [`upload`](Self::upload) does.
     ///
     /// # Errors
     /// [`Error::Invalid`] if there are not `height * width` values, [`Error::OutOfMemory`] if the device does not have
@@ -223,7 +223,7 @@ impl Device {
         Matrix::from_vector(self.upload(values)?, height, width)
     }
 
-    /// Makes a `height` x `width` matrix, all of whose bytes are 0.
+    /// Makes a `height` x `width` matrix, all of whose bytes are 0. Queues the work and does not wait.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device does not have enough memory, [`Error::Driver`].

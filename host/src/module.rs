@@ -121,7 +121,8 @@ impl Device {
     /// Work that this handle queued before sees the old values, and work that it queues later sees the new ones. Other
     /// handles on the same device must be [synchronized](Device::synchronize) with it. On the CPU executor a process has
     /// one table, which all handles share. A [graph](Device::capture) reads what the table holds when the graph is launched,
-    /// not what it held when the launch was captured. This call cannot be captured itself.
+    /// not what it held when the launch was captured. Queues the update and does not wait.
+    /// This call cannot be captured itself.
     ///
     /// # Errors
     /// [`Error::Invalid`] if there are more values than the table has elements, and while this thread captures;
@@ -142,7 +143,7 @@ impl Device {
         self.executor.set_constant(module, &values)
     }
 
-    /// Compiles `module` for this device now, rather than at its first launch.
+    /// Compiles `module` for this device now, rather than at its first launch. Waits for the compiler, and queues no work.
     ///
     /// # Errors
     /// [`Error::Driver`] with the compiler's message if it does not compile.

@@ -11,7 +11,8 @@ use crate::{
 };
 
 impl Device {
-    /// Copies a one-dimensional array of `ndarray` to a new array on the device, straight from its memory.
+    /// Copies a one-dimensional array of `ndarray` to a new array on the device, straight from its memory. Waits as
+    /// [`upload`](Self::upload) does.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the elements do not follow one another (`as_standard_layout` makes an array whose elements do);
@@ -28,7 +29,7 @@ impl Device {
     }
 
     /// Copies a two-dimensional array of `ndarray` to a new matrix on the device, straight from its memory: in one copy if its
-    /// rows follow one another, else in a copy for each row.
+    /// rows follow one another, else in a copy for each row. Waits as [`upload`](Self::upload) does.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the elements of a row do not follow one another (`as_standard_layout` makes an array whose

@@ -12,7 +12,7 @@ use crate::{
 
 /// Pinned host memory: copies between it and the device are asynchronous and overlap with other work.
 ///
-/// Reading or writing the memory waits for the copy under way.
+/// Reading, writing or dropping the memory waits for the copy under way.
 #[derive(Debug)]
 pub struct PinnedVec<T> {
     memory: Pinned,
@@ -124,7 +124,8 @@ impl<T> Drop for PinnedVec<T> {
 }
 
 impl<T: Element> Vector<T> {
-    /// Queues a copy of the elements into pinned memory and returns at once: see [`PinnedVec`].
+    /// Queues a copy of the elements into pinned memory and does not wait: see [`PinnedVec`]. Only if a copy of another handle
+    /// with this memory is under way, waits for that one first.
     ///
     /// # Errors
     /// [`Error::Invalid`] if `to` has another length or belongs to another device, [`Error::Driver`].
@@ -142,7 +143,8 @@ impl<T: Element> Vector<T> {
         )
     }
 
-    /// Queues a copy from pinned memory to the elements and returns at once: see [`PinnedVec`].
+    /// Queues a copy from pinned memory to the elements and does not wait, except as in
+    /// [`download_pinned`](Self::download_pinned): see [`PinnedVec`].
     ///
     /// # Errors
     /// [`Error::Invalid`] if `from` has another length or belongs to another device, [`Error::Driver`].

@@ -90,8 +90,8 @@ impl Device {
         work(VectorView::from_parts(address, len, &device))
     }
 
-    /// Lends the elements of a tensor of libtorch to `work` for reading and writing: see [`with_tch`](Self::with_tch).
-    /// Automatic differentiation does not notice what is written.
+    /// Lends the elements of a tensor of libtorch to `work` for reading and writing: see [`with_tch`](Self::with_tch). The host
+    /// does not wait. Automatic differentiation does not notice what is written.
     ///
     /// # Errors
     /// As for [`with_tch`](Self::with_tch).
@@ -163,8 +163,9 @@ fn place(operation: &'static str, device: ::tch::Device) -> Result<DeviceKind> {
 }
 
 impl<T: TchElement> VectorView<'_, T> {
-    /// Copies the elements to a new tensor of libtorch, on `device`: within a CUDA device without a wait of the host. To copy
-    /// nothing, write results where a tensor is: [`Device::with_tch_mut`] with the request's `output_to`.
+    /// Copies the elements to a new tensor of libtorch, on `device`. The host waits as in [`to_device`](Self::to_device): not
+    /// within a CUDA device. To copy nothing, write results where a tensor is: [`Device::with_tch_mut`] with the request's
+    /// `output_to`.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the shape has another number of elements, or if libtorch cannot make the tensor; as for
@@ -192,7 +193,7 @@ impl<T: TchElement> VectorView<'_, T> {
 }
 
 impl<T: TchElement> Vector<T> {
-    /// Copies the elements to a new tensor of libtorch, on `device`: see [`VectorView::to_tch`].
+    /// Copies the elements to a new tensor of libtorch, on `device`: see [`VectorView::to_tch`], also for when the host waits.
     ///
     /// # Errors
     /// As for [`VectorView::to_tch`].

@@ -22,10 +22,12 @@ pub use tuning::Candidate;
 /// between threads. Operations on a CUDA device are asynchronous: a call returns when its work is queued, and a call that
 /// reads a result waits for it. An error of the device itself may therefore be returned by a later call.
 ///
-/// The host waits in these calls alone: `synchronize`; what copies to the host (`to_vec`, `download`), or from a CUDA device
-/// to the CPU (`to_device`, `copy_from`), or returns numbers (`sum`, `histogram`, `count`, `finish`); an upload from memory
-/// that is pinned; access to pinned memory with a copy under way; an allocation that has to release memory first; and the drop
-/// of a vector whose owner is somebody else's. On a device without memory pools the driver itself waits when memory is freed.
+/// The host waits in these calls alone: `synchronize`, of a handle and of an event, and `time`; what copies to the host
+/// (`to_vec`, `download`), or from a CUDA device to the CPU (`to_device`, `copy_from`), or returns numbers (`sum`, `histogram`,
+/// `count`, `finish`) or arrays of a length that the device finds (`select`, `run_lengths`); `segments`, which checks offsets;
+/// an upload from memory that is pinned; access to pinned memory with a copy under way, and its drop; an allocation that has to
+/// release memory first; and the drop of a vector whose owner is somebody else's. The driver itself waits when memory is freed
+/// on a device without memory pools, and may wait in an upload from memory that is not pinned.
 #[derive(Debug, Clone)]
 pub struct Device {
     pub(crate) executor: Arc<Executor>,
@@ -123,7 +125,7 @@ impl Device {
 
     /// Runs `work` and measures the device time of what it queued on this handle.
     ///
-    /// The time is measured by events on a CUDA device, and by the clock on the CPU.
+    /// The time is measured by events on a CUDA device, and by the clock on the CPU. Waits until the work is done.
     ///
     /// # Errors
     /// The errors of `work`, and [`Error::Driver`].

@@ -112,6 +112,8 @@ impl Device {
     /// multiplied like any other, so an infinite weight times a zero gives NaN. For `u8` the sum is rounded to the nearest
     /// integer, ties to even, and clamped to 0 to 255; NaN gives 0.
     ///
+    /// Queues the work and does not wait, but for the [upload](Self::upload) of a mask that does not fit constant memory.
+    ///
     /// # Errors
     /// [`Error::Invalid`] if the mask is empty, [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and errors of the
     /// device.
@@ -132,7 +134,8 @@ impl Device {
         Convolve::request(self, values.into(), mask)
     }
 
-    /// Convolves each row of `matrix` with `mask`, as [`convolve`](Self::convolve) does for the row alone.
+    /// Convolves each row of `matrix` with `mask`, as [`convolve`](Self::convolve) does for the row alone; it waits as that
+    /// does.
     ///
     /// # Errors
     /// As for [`convolve`](Self::convolve).
@@ -187,7 +190,7 @@ impl<'a, S: Signal<'a>, D> ConvolveRequest<'a, S, D> {
         self
     }
 
-    /// Computes the convolution and returns its result.
+    /// Computes the convolution and returns its result. Waits as [`Device::convolve`] does.
     ///
     /// # Errors
     /// As for [`Device::convolve`], and those of [`prepare`](Self::prepare).

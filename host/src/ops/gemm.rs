@@ -73,7 +73,7 @@ impl Device {
     /// to `f32`. The error of a sum is at most `(2^-5 + k * 2^-24) * sum(|a| * |b|)`, and usually far less. Operands are read
     /// or copied as those of `i8`. On other devices `best` multiplies them as `f16`, with the error of sums of `f16`.
     ///
-    /// NaN and infinities propagate as in any such sum.
+    /// NaN and infinities propagate as in any such sum. Queues the work and does not wait.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the number of columns of `a` differs from the number of rows of `b`,
@@ -226,7 +226,8 @@ pub type GemmRequest<'a, T, D = New> = Request<Gemm<'a, T>, D>;
 pub type PreparedGemm<'a, T, R = Matrix<<T as GpuElement>::Result>> = Prepared<Gemm<'a, T>, R>;
 
 impl<T: GemmElement, D: Destination<Matrix<T::Result>>> GemmRequest<'_, T, D> {
-    /// Computes the product. Returns the new matrix, or the place that the request was given.
+    /// Computes the product. Returns the new matrix, or the place that the request was given. Queues the work and does not
+    /// wait.
     ///
     /// # Errors
     /// As for [`Device::matmul`], and those of [`prepare`](Self::prepare).

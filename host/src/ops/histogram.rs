@@ -120,7 +120,7 @@ impl Device {
     ///
     /// The bin of `v` is the integer part of `(v - low) * (bins / (high - low))`, computed in the values' type with one
     /// rounding per operation. `high` belongs to the last bin. Values outside the range and NaNs are not counted;
-    /// [`outside`](Histogram::outside) is their number. Otherwise as [`histogram`](Self::histogram).
+    /// [`outside`](Histogram::outside) is their number. Otherwise as [`histogram`](Self::histogram). Waits for the result.
     ///
     /// # Errors
     /// As for [`histogram`](Self::histogram). Also [`Error::Invalid`] if the range is empty, not finite, or so narrow or

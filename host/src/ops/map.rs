@@ -138,7 +138,8 @@ impl Device {
     /// Applies `function` to every element of `values`.
     ///
     /// The input can have any length, and can be part of an array. The result does not depend on the variant or the device,
-    /// except for approximations of the hardware: see [`cuda_std::float`] for the errors of the functions.
+    /// except for approximations of the hardware: see [`cuda_std::float`] for the errors of the functions. Queues the work and
+    /// does not wait.
     ///
     /// ```
     /// use warpwright::{Device, ops::map::{Sin, Scale}};
@@ -181,6 +182,7 @@ impl Device {
     }
 
     /// Applies `function` to every pair of elements of `a` and `b` at the same position. Otherwise as [`map`](Self::map).
+    /// Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`map`](Self::map). Also [`Error::Invalid`] if the lengths differ.
@@ -211,7 +213,8 @@ impl Device {
         MapRequest::of(self, a.len(), input(a), input(b), function)
     }
 
-    /// Applies `function` to every position from 0 to `len - 1`. Otherwise as [`map`](Self::map).
+    /// Applies `function` to every position from 0 to `len - 1`. Otherwise as [`map`](Self::map). Queues the work and does not
+    /// wait.
     ///
     /// # Errors
     /// As for [`map`](Self::map).
@@ -306,7 +309,7 @@ impl<F: Function, D> MapRequest<'_, F, D> {
         self
     }
 
-    /// Computes the map and returns its result.
+    /// Computes the map and returns its result. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::map`], and those of [`prepare`](Self::prepare). Also [`Error::Invalid`] for a shape that the kernel

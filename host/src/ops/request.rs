@@ -53,7 +53,7 @@ impl<Op: Operation> Operation for OnDevice<Op> {
 }
 
 impl<Op: Operation, D: Destination<Op::Output>> Request<OnDevice<Op>, D> {
-    /// Queues the work and returns the result, which is on the device. Does not wait.
+    /// Queues the work and returns the result, which is on the device. Does not wait: see [`enqueue`](Prepared::enqueue).
     ///
     /// # Errors
     /// Those of [`prepare`](Self::prepare), and errors of the device.
@@ -366,7 +366,8 @@ impl<Op: Operation, D> Request<Op, D> {
 }
 
 impl<Op: Operation, D: Destination<Op::Output>> Request<Op, D> {
-    /// Chooses the variant and allocates the result and the workspace, so that the work can be queued repeatedly.
+    /// Chooses the variant and allocates the result and the workspace, so that the work can be queued repeatedly. Does not
+    /// wait, unless an allocation has to release memory first.
     ///
     /// # Errors
     /// Those of the operation; [`Error::UnknownVariant`]; [`Error::NotEligible`] if the variant cannot solve the problem;
@@ -441,7 +442,10 @@ impl<Op: Operation, R> Prepared<Op, R> {
         self.work.kernels().map(|kernel| kernel.name).collect()
     }
 
-    /// Queues the work.
+    /// Queues the work and does not wait.
+    ///
+    /// What the host makes for the work, such as a long mask, is [uploaded](Device::upload) before the first run. The rung
+    /// `serial` of a histogram, which counts on the host, waits for the values.
     ///
     /// # Errors
     /// Errors of the device.
@@ -458,7 +462,7 @@ impl<Op: Operation, R> Prepared<Op, R> {
         Ok(())
     }
 
-    /// Returns the result of the work queued last.
+    /// Returns the result of the work queued last. Does not wait for it.
     ///
     /// # Errors
     /// [`Error::Invalid`] if no work was queued, or if queueing the last work failed.
@@ -466,7 +470,7 @@ impl<Op: Operation, R> Prepared<Op, R> {
         self.output.get()
     }
 
-    /// Converts the prepared form to the result of the work queued last.
+    /// Converts the prepared form to the result of the work queued last. Does not wait for it.
     ///
     /// # Errors
     /// As for [`output`](Self::output).

@@ -22,7 +22,7 @@ impl Device {
     /// Transposes `matrix`: the result is a `width` x `height` matrix with `output[x][y] = input[y][x]`.
     ///
     /// Elements can have 1, 2, 4, 8 or 16 bytes. The matrix can have any shape, including one without elements. The result
-    /// is exact: every variant gives the same result on every device.
+    /// is exact: every variant gives the same result on every device. Queues the work and does not wait.
     ///
     /// # Errors
     /// [`Error::Invalid`] for elements of another size, [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and errors of
@@ -56,7 +56,7 @@ pub type TransposeRequest<'a, T, D = New> = Request<Transpose<'a, T>, D>;
 pub type PreparedTranspose<'a, T, R = Matrix<T>> = Prepared<Transpose<'a, T>, R>;
 
 impl<T: Element, D: Destination<Matrix<T>>> TransposeRequest<'_, T, D> {
-    /// Transposes the matrix and returns the result.
+    /// Transposes the matrix and returns the result. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::transpose`], and those of [`prepare`](Self::prepare).

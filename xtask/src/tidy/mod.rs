@@ -10,6 +10,7 @@ mod environment;
 mod layers;
 mod text;
 mod tree;
+mod waits;
 
 use std::fmt;
 
@@ -58,6 +59,7 @@ const CHECKS: &[Check] = &[
     ("unfinished", text::nothing_is_left_undone),
     ("rust", text::sources_are_rust),
     ("commands", text::commands_exist),
+    ("waits", waits::operations_say_when_they_wait),
     ("variables", environment::every_variable_is_listed),
     ("privileges", environment::libraries_ask_system),
 ];

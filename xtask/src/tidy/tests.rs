@@ -10,6 +10,7 @@ use crate::manifest::{Manifest, Record};
 use crate::sources;
 
 mod circles;
+mod waits;
 
 const PTX: &str = ".version 7.0
 .visible .entry sum_naive__f32(
@@ -223,6 +224,10 @@ fn every_check_finds_a_planted_violation() {
         after_adding("host/src/ops/sum.rs", &format!("// {}{}\n", "TO", "DO")),
         after_adding("host/src/ops/sum.rs", "fn f() { (] }\n"),
         after_adding("README.md", "And `cargo xtask party`.\n"),
+        after_adding(
+            "host/src/ops/sum.rs",
+            "impl Device {\n/// Computes it.\npub fn g(&self) -> Result<u8> {}\n}\n",
+        ),
         after_adding("host/src/ops/sum.rs", &format!("// {}\n", own("PARTY"))),
         after_adding(
             "host/src/ops/sum.rs",
@@ -246,6 +251,7 @@ fn every_check_finds_a_planted_violation() {
         "host/src/ops/sum.rs:2: unfinished",
         "host/src/ops/sum.rs:2: rust",
         "README.md:2: commands",
+        "host/src/ops/sum.rs:4: waits",
         "host/src/ops/sum.rs:2: variables",
         "host/src/ops/sum.rs:2: privileges",
     ];

@@ -181,7 +181,7 @@ impl Device {
         Request::new(self, Along { input, axis })
     }
 
-    /// Computes the sum of each column of `matrix`: see [`AxisRequest::sum`].
+    /// Computes the sum of each column of `matrix`: see [`AxisRequest::sum`]. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`AxisRequest::sum`].
@@ -192,7 +192,7 @@ impl Device {
         self.reduce_columns(matrix).sum()
     }
 
-    /// Computes the sum of each row of `matrix`: see [`AxisRequest::sum`].
+    /// Computes the sum of each row of `matrix`: see [`AxisRequest::sum`]. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`AxisRequest::sum`].
@@ -203,7 +203,7 @@ impl Device {
         self.reduce_rows(matrix).sum()
     }
 
-    /// Computes the mean of each column of `matrix`: see [`AxisRequest::mean`].
+    /// Computes the mean of each column of `matrix`: see [`AxisRequest::mean`]. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`AxisRequest::mean`].
@@ -214,7 +214,7 @@ impl Device {
         self.reduce_columns(matrix).mean()
     }
 
-    /// Computes the mean of each row of `matrix`: see [`AxisRequest::mean`].
+    /// Computes the mean of each row of `matrix`: see [`AxisRequest::mean`]. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`AxisRequest::mean`].
@@ -271,7 +271,7 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
     /// Integers are summed in 64 bits, exactly. Floats are summed by [`CHUNK`](warpwright_gpu::axis::CHUNK) elements in
     /// their own type, and those sums in `f64`. The error for `f32` is at most `258 * 2^-24 * sum(|x|)`, however long the
     /// axis is. The error for `f64` is at most `n * 2^-53 * sum(|x|)` for `n` elements. The same input, alignment and
-    /// device give the same bits, except for the float sums of `chunk_atomic`.
+    /// device give the same bits, except for the float sums of `chunk_atomic`. Queues the work and does not wait.
     ///
     /// # Errors
     /// [`Error::Invalid`] if there are so many integers along the axis that a sum could overflow
@@ -287,7 +287,7 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
     /// Computes the arithmetic means: the sums before they are rounded to their type, divided in `f64`.
     ///
     /// For integers the exact sum is rounded to `f64` and then divided, so the relative error is at most two roundings,
-    /// `2^-52`. The means are the same bits in every run if the sums are.
+    /// `2^-52`. The means are the same bits in every run if the sums are. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`sum`](Self::sum). Also [`Error::Invalid`] if there are no elements along the axis.
@@ -301,7 +301,7 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
     /// Computes the least elements.
     ///
     /// -0 is less than +0. If any element is a NaN, the result is a NaN with an unspecified payload. Apart from that
-    /// payload the result is the same on every device, for every variant.
+    /// payload the result is the same on every device, for every variant. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`mean`](Self::mean), but nothing overflows.
@@ -315,7 +315,7 @@ impl<'a, T: AxisReducible, D> AxisRequest<'a, T, D> {
     /// Computes the greatest elements.
     ///
     /// -0 is less than +0. If any element is a NaN, the result is a NaN with an unspecified payload. Apart from that
-    /// payload the result is the same on every device, for every variant.
+    /// payload the result is the same on every device, for every variant. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`min`](Self::min).

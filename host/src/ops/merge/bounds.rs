@@ -29,7 +29,8 @@ impl Device {
     ///
     /// The order is that of [`sort`](Self::sort): integers are in their order, floats in that of `total_cmp`, in which -0 is
     /// less than +0. Needles can be in any order and of any number. The result is the same for every variant and on every
-    /// device. If the array is not sorted, each place is some number up to its length. There is no workspace.
+    /// device. If the array is not sorted, each place is some number up to its length. There is no workspace. Queues the work
+    /// and does not wait.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -63,7 +64,7 @@ impl Device {
     }
 
     /// Returns for each needle the number of keys of a sorted array that are less or equal: the last place at which the needle
-    /// can be inserted. Otherwise as [`lower_bound`](Self::lower_bound).
+    /// can be inserted. Otherwise as [`lower_bound`](Self::lower_bound). Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`lower_bound`](Self::lower_bound).
@@ -124,7 +125,7 @@ impl<K: SortKey, D> BoundsRequest<'_, K, D> {
         self
     }
 
-    /// Finds the places and returns them.
+    /// Finds the places and returns them. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::lower_bound`], and those of [`prepare`](Self::prepare).

@@ -41,7 +41,8 @@ impl Device {
     /// 1792 of 16), and then of two, four, eight … tiles, each of which reads and writes everything. There can be any number
     /// of elements. The result is the same on every device. If the comparison is not a strict weak order, the result has all
     /// elements in some order. The workspace is one more copy of the elements and 16 bytes, and none for a single tile. There
-    /// is the variant `best` alone. Keys that the library knows take less time by [`sort`](Self::sort).
+    /// is the variant `best` alone. Keys that the library knows take less time by [`sort`](Self::sort). Queues the work and
+    /// does not wait.
     ///
     /// # Errors
     /// [`Error::UnknownKernel`](crate::Error::UnknownKernel) if the module does not contain the kernels;
@@ -67,7 +68,7 @@ impl Device {
         Request::new(self, SortBy { values, compare })
     }
 
-    /// Sorts the elements where they are. Otherwise as [`sort_by`](Self::sort_by).
+    /// Sorts the elements where they are. Otherwise as [`sort_by`](Self::sort_by). Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`sort_by`](Self::sort_by).
@@ -104,7 +105,7 @@ pub type PreparedSortBy<'a, C, R = Vector<<C as cuda_std::merge::Compare>::Item>
     Prepared<SortBy<'a, C>, R>;
 
 impl<C: SortKernel<Item: Element>, D: Destination<Vector<C::Item>>> SortByRequest<'_, C, D> {
-    /// Sorts the elements and returns the result.
+    /// Sorts the elements and returns the result. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::sort_by`], and those of [`prepare`](Self::prepare).
@@ -144,7 +145,7 @@ pub type SortByInPlaceRequest<'a, C, D = New> = Request<SortByInPlace<'a, C>, D>
 pub type PreparedSortByInPlace<'a, C> = Prepared<SortByInPlace<'a, C>>;
 
 impl<C: SortKernel<Item: Element>> SortByInPlaceRequest<'_, C> {
-    /// Sorts the elements.
+    /// Sorts the elements. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::sort_by_in_place`], and those of [`prepare`](Self::prepare).

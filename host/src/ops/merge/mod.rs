@@ -40,7 +40,8 @@ impl Device {
     /// The order is that of [`sort`](Self::sort): integers are in their order, floats in that of `total_cmp`. Every bit of a
     /// key is kept. The arrays can have any lengths, and can be parts of arrays. The result is the same for every variant and
     /// on every device. If an array is not sorted, the result has all keys in some order; the variants below `best` may then
-    /// repeat some and leave out others. The workspace is 16 bytes, and none for up to 2304 keys.
+    /// repeat some and leave out others. The workspace is 16 bytes, and none for up to 2304 keys. Queues the work and does not
+    /// wait.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -77,7 +78,8 @@ impl Device {
     /// Returns the keys of two sorted arrays in one, sorted, and the values in the order of their keys. Each side is its keys
     /// and its values.
     ///
-    /// A value has 1, 2, 4, 8 or 16 bytes. There is the variant `best` alone. Otherwise as [`merge`](Self::merge).
+    /// A value has 1, 2, 4, 8 or 16 bytes. There is the variant `best` alone. Otherwise as [`merge`](Self::merge). Queues the
+    /// work and does not wait.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -136,7 +138,7 @@ impl<K: SortKey, D> MergeRequest<'_, K, D> {
         self
     }
 
-    /// Merges the arrays and returns the result.
+    /// Merges the arrays and returns the result. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::merge`], and those of [`prepare`](Self::prepare).
@@ -210,7 +212,7 @@ impl<K: SortKey, V: Element, D> MergePairsRequest<'_, K, V, D> {
         self
     }
 
-    /// Merges the keys and values and returns the results.
+    /// Merges the keys and values and returns the results. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::merge_pairs`], and those of [`prepare`](Self::prepare).

@@ -95,7 +95,7 @@ macro_rules! floats {
 floats!(f32, f64);
 
 impl Device {
-    /// Makes a generator of random numbers at the start of the stream of `seed`.
+    /// Makes a generator of random numbers at the start of the stream of `seed`. Does not wait.
     ///
     /// ```
     /// use warpwright::{Device, ops::random::Generator};
@@ -274,7 +274,7 @@ impl RandomGenerator {
         }
     }
 
-    /// Generates `len` random words.
+    /// Generates `len` random words. Queues the work and does not wait.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::UnknownVariant`], [`Error::Invalid`] at the end of the stream, and errors of the
@@ -283,7 +283,7 @@ impl RandomGenerator {
         self.made(len, |random, output| random.fill_bits(output))
     }
 
-    /// Fills `output` with random words.
+    /// Fills `output` with random words. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`bits`](Self::bits). Also [`Error::DeviceMismatch`].
@@ -291,7 +291,7 @@ impl RandomGenerator {
         self.fill(Bits::default(), output)
     }
 
-    /// Generates `len` numbers that are uniform in (0, 1].
+    /// Generates `len` numbers that are uniform in (0, 1]. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`bits`](Self::bits).
@@ -299,7 +299,7 @@ impl RandomGenerator {
         self.made(len, T::fill_uniform)
     }
 
-    /// Fills `output` like [`uniform`](Self::uniform).
+    /// Fills `output` like [`uniform`](Self::uniform). Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`bits`](Self::bits). Also [`Error::DeviceMismatch`].
@@ -307,7 +307,7 @@ impl RandomGenerator {
         T::fill_uniform(self, output)
     }
 
-    /// Generates `len` normal numbers with this mean and standard deviation.
+    /// Generates `len` normal numbers with this mean and standard deviation. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`bits`](Self::bits). Also [`Error::Invalid`] if the mean is not finite, or if the standard deviation is
@@ -318,7 +318,7 @@ impl RandomGenerator {
         })
     }
 
-    /// Fills `output` like [`normal`](Self::normal).
+    /// Fills `output` like [`normal`](Self::normal). Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`normal`](Self::normal). Also [`Error::DeviceMismatch`].
@@ -333,7 +333,7 @@ impl RandomGenerator {
 
     /// Generates `len` log-normal numbers: `e` to the power of normal numbers with this mean and standard deviation.
     ///
-    /// A power that is out of range is infinity or 0.
+    /// A power that is out of range is infinity or 0. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`normal`](Self::normal).
@@ -348,7 +348,7 @@ impl RandomGenerator {
         })
     }
 
-    /// Fills `output` like [`log_normal`](Self::log_normal).
+    /// Fills `output` like [`log_normal`](Self::log_normal). Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`normal`](Self::normal). Also [`Error::DeviceMismatch`].
@@ -361,7 +361,8 @@ impl RandomGenerator {
         T::fill_log_normal(self, output, mean, std_dev)
     }
 
-    /// Generates `len` Poisson numbers with mean `lambda`, which must be from 0 to 10^6.
+    /// Generates `len` Poisson numbers with mean `lambda`, which must be from 0 to 10^6. Queues the work and does not wait, but
+    /// for the [upload](Device::upload) of a table for another `lambda` than before.
     ///
     /// # Errors
     /// As for [`bits`](Self::bits). Also [`Error::Invalid`] for any other `lambda`.
@@ -369,7 +370,7 @@ impl RandomGenerator {
         self.made(len, |random, output| random.fill_poisson(output, lambda))
     }
 
-    /// Fills `output` like [`poisson`](Self::poisson).
+    /// Fills `output` like [`poisson`](Self::poisson), and waits as it does.
     ///
     /// # Errors
     /// As for [`poisson`](Self::poisson). Also [`Error::DeviceMismatch`].

@@ -87,6 +87,8 @@ macro_rules! shorthands {
             $(
                 $(#[$doc])*
                 ///
+                /// Waits for the result.
+                ///
                 /// # Errors
                 /// As for the method of the same name of [`Device`]. Also
                 /// [`Error::UnknownVariant`](crate::Error::UnknownVariant) and
@@ -215,7 +217,7 @@ pub type ReduceRequest<'a, T> = Request<Elements<'a, T>>;
 pub type PreparedReduce<'a, T> = Prepared<Reduction<'a, T>>;
 
 impl<'a, T: Reducible> ReduceRequest<'a, T> {
-    /// Chooses the variant and allocates memory for the results, so that the work can be queued repeatedly.
+    /// Chooses the variant and allocates memory for the results, so that the work can be queued repeatedly. Does not wait.
     ///
     /// # Errors
     /// As for the operations.

@@ -65,7 +65,7 @@ named! {
 }
 
 impl Device {
-    /// Computes the inclusive scan: element `i` of the result combines elements `0` to `i`.
+    /// Computes the inclusive scan: element `i` of the result combines elements `0` to `i`. Queues the work and does not wait.
     ///
     /// `operator` is an [`Operator`], or one of a user's module, made by [`Module::scan_operator`]. The array can have any
     /// length, and can be part of an array. The results have the type of the elements:
@@ -104,7 +104,7 @@ impl Device {
 
     /// Computes the exclusive scan: element `i` of the result combines the elements before `i`. The first one is the
     /// operator's identity: 0, 1, or for `Min` and `Max` the greatest and the least value of the type, for floats an
-    /// infinity. Otherwise as [`inclusive_scan`](Self::inclusive_scan).
+    /// infinity. Otherwise as [`inclusive_scan`](Self::inclusive_scan). Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`inclusive_scan`](Self::inclusive_scan).
@@ -116,7 +116,8 @@ impl Device {
         self.scan_request(values, operator).exclusive().run()
     }
 
-    /// Computes the cumulative sums: short for the [`inclusive_scan`](Self::inclusive_scan) with [`Operator::Sum`].
+    /// Computes the cumulative sums: short for the [`inclusive_scan`](Self::inclusive_scan) with [`Operator::Sum`]. Queues the
+    /// work and does not wait.
     ///
     /// # Errors
     /// As for [`inclusive_scan`](Self::inclusive_scan).
@@ -325,7 +326,7 @@ options! {
 }
 
 impl<T: Element, O: ScanOperator<T>, D: Destination<Vector<T>>> ScanRequest<'_, T, O, D> {
-    /// Computes the scan and returns its result.
+    /// Computes the scan and returns its result. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::inclusive_scan`], and those of [`prepare`](Self::prepare).
@@ -335,7 +336,7 @@ impl<T: Element, O: ScanOperator<T>, D: Destination<Vector<T>>> ScanRequest<'_, 
 }
 
 impl<T: Element, O: ScanOperator<T>> ScanInPlaceRequest<'_, T, O> {
-    /// Computes the scan.
+    /// Computes the scan. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::inclusive_scan`], and those of [`prepare`](Self::prepare).

@@ -33,7 +33,7 @@ impl Device {
     ///
     /// Elements before the first segment are scanned like a segment, and so are those behind the last one. Otherwise as
     /// [`inclusive_scan`](Self::inclusive_scan): the types, the operators, and the bits, which for floats also depend on
-    /// where the segments begin.
+    /// where the segments begin. Queues the work and does not wait.
     ///
     /// ```
     /// use warpwright::{Device, ops::scan::Operator};
@@ -75,7 +75,7 @@ impl Device {
     /// of its run to value `i`.
     ///
     /// Keys that are not neighbors are of different runs. Keys compare as in [`unique`](Self::unique). Otherwise as
-    /// [`scan_segments`](Self::scan_segments).
+    /// [`scan_segments`](Self::scan_segments). Queues the work and does not wait.
     ///
     /// ```
     /// use warpwright::{Device, ops::scan::Operator};
@@ -113,7 +113,7 @@ impl Device {
     }
 
     /// Scans each row of a row-major matrix by itself: element `j` of a row of the result combines the elements 0 to `j` of
-    /// that row. Otherwise as [`scan_segments`](Self::scan_segments).
+    /// that row. Otherwise as [`scan_segments`](Self::scan_segments). Queues the work and does not wait.
     ///
     /// ```
     /// use warpwright::{Device, ops::scan::Operator};
@@ -155,7 +155,7 @@ impl Device {
     /// of that column. Otherwise as [`scan_rows`](Self::scan_rows).
     ///
     /// The matrix is transposed before and after, so the workspace has a copy of it besides, and each element is read and
-    /// written three times.
+    /// written three times. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`inclusive_scan`](Self::inclusive_scan).
@@ -394,7 +394,7 @@ pub type PreparedSegmentedScan<'a, T, G, R = <G as Heads>::Output<T>> =
     Prepared<SegmentedScan<'a, T, G>, R>;
 
 impl<T: Scannable, G: Heads, D: Destination<G::Output<T>>> SegmentedScanRequest<'_, T, G, D> {
-    /// Computes the scan and returns its result.
+    /// Computes the scan and returns its result. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::scan_segments`] and its like, and those of [`prepare`](Self::prepare).

@@ -34,7 +34,7 @@ impl Device {
     /// modulo 2 to the width of `Out`, without an error. Float sums are added in an order that depends on the types and the
     /// position alone: the same elements give the same bits in every run, on every device, wherever they start. The error of
     /// result `i` is at most `depth * epsilon / 2 * sum(|x|)` over its elements, with `epsilon` of `f32`; `depth` is below 70
-    /// plus one for each 2^21 elements.
+    /// plus one for each 2^21 elements. Queues the work and does not wait.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -96,7 +96,7 @@ pub type WideSumRequest<'a, T, Out, D = New> = Request<WideSum<'a, T, Out>, D>;
 pub type PreparedWideSum<'a, T, Out, R = Vector<Out>> = Prepared<WideSum<'a, T, Out>, R>;
 
 impl<T: Widen<Out>, Out: Element, D: Destination<Vector<Out>>> WideSumRequest<'_, T, Out, D> {
-    /// Computes the sums and returns them.
+    /// Computes the sums and returns them. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::cumulative_sum_wide`], and those of [`prepare`](Self::prepare).

@@ -23,7 +23,7 @@ use crate::{
 const MEAN: &str = "mean of segments";
 
 impl Device {
-    /// Computes the mean of each segment of `values`: see [`SegmentsRequest::mean`].
+    /// Computes the mean of each segment of `values`: see [`SegmentsRequest::mean`]. Waits for the means.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {

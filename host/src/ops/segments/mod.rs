@@ -282,7 +282,7 @@ impl Device {
         Request::new(self, Over::new(values.into(), segments))
     }
 
-    /// Computes the sum of each segment of `values`: see [`SegmentsRequest::sum`].
+    /// Computes the sum of each segment of `values`: see [`SegmentsRequest::sum`]. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`SegmentsRequest::sum`].
@@ -523,7 +523,7 @@ impl<T: Reducible, D> SegmentsRequest<'_, T, D> {
     /// accumulator's type in an order that depends on the variant, the type and the offsets alone: the same elements and
     /// offsets give the same bits in every run, on every device, wherever the elements start. The error is at most `depth *
     /// epsilon / 2 * sum(|x|)` over a segment's elements, where `depth` is the longest chain of additions: for `best` below 90,
-    /// and one more for each 2^22 elements.
+    /// and one more for each 2^22 elements. Queues the work and does not wait.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the segments have elements that `values` has not; [`Error::UnknownVariant`],
@@ -535,7 +535,7 @@ impl<T: Reducible, D> SegmentsRequest<'_, T, D> {
         self.prepare_sum()?.made()
     }
 
-    /// Computes the products, as [`sum`](Self::sum). A segment without elements has the product 1.
+    /// Computes the products, as [`sum`](Self::sum). A segment without elements has the product 1. Does not wait.
     ///
     /// # Errors
     /// As for [`sum`](Self::sum).
@@ -548,7 +548,7 @@ impl<T: Reducible, D> SegmentsRequest<'_, T, D> {
 
     /// Computes the least elements. For a segment without elements that is infinity, or the greatest value of the type.
     ///
-    /// -0 is less than +0. If any element of a segment is a NaN, the result is a NaN with an unspecified payload.
+    /// -0 is less than +0. If any element of a segment is a NaN, the result is one with an unspecified payload. Does not wait.
     ///
     /// # Errors
     /// As for [`sum`](Self::sum).
@@ -560,7 +560,7 @@ impl<T: Reducible, D> SegmentsRequest<'_, T, D> {
     }
 
     /// Computes the greatest elements. For a segment without elements that is minus infinity, or the least value of the type.
-    /// Otherwise as [`min`](Self::min).
+    /// Otherwise as [`min`](Self::min). Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`sum`](Self::sum).

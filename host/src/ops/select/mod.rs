@@ -90,7 +90,7 @@ impl Device {
     }
 
     /// Returns the elements of `values` that `predicate` selects, given each with the element of `others` at the same position.
-    /// Otherwise as [`select`](Self::select).
+    /// Otherwise as [`select`](Self::select). Waits for the number of elements.
     ///
     /// # Errors
     /// As for [`select`](Self::select). Also [`Error::Invalid`](crate::Error::Invalid) if the lengths differ.
@@ -123,7 +123,8 @@ impl Device {
         )
     }
 
-    /// Returns the elements of `values` whose flag is not 0, in order. Otherwise as [`select`](Self::select).
+    /// Returns the elements of `values` whose flag is not 0, in order. Otherwise as [`select`](Self::select). Waits for the
+    /// number of elements.
     ///
     /// # Errors
     /// As for [`select`](Self::select). Also [`Error::Invalid`](crate::Error::Invalid) if the lengths differ.
@@ -149,7 +150,8 @@ impl Device {
     }
 
     /// Returns the elements of `values` that differ from the one before, in order: the first of each run of equals. Floats
-    /// compare as in Rust: a NaN differs from every element, and -0 equals +0. Otherwise as [`select`](Self::select).
+    /// compare as in Rust: a NaN differs from every element, and -0 equals +0. Otherwise as [`select`](Self::select). Waits for
+    /// the number of elements.
     ///
     /// # Errors
     /// As for [`select`](Self::select).
@@ -172,7 +174,8 @@ impl Device {
     }
 
     /// Returns the elements of `values`, those that `predicate` selects first, and the number of these. Both kinds keep their
-    /// order. It takes two passes over the input, of which the first counts. Otherwise as [`select`](Self::select).
+    /// order. It takes two passes over the input, of which the first counts. Otherwise as [`select`](Self::select). Waits for
+    /// the number.
     ///
     /// # Errors
     /// As for [`select`](Self::select).

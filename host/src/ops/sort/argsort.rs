@@ -46,7 +46,7 @@ pub type ArgsortRequest<'a, K, P, D = New> = Request<Argsort<'a, K, P>, D>;
 pub type PreparedArgsort<'a, K, P, R = Vector<P>> = Prepared<Argsort<'a, K, P>, R>;
 
 impl<K: SortKey, P: Position, D: Destination<Vector<P>>> ArgsortRequest<'_, K, P, D> {
-    /// Finds the positions and returns them.
+    /// Finds the positions and returns them. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::argsort`](crate::Device::argsort), and those of [`prepare`](Self::prepare).

@@ -84,7 +84,7 @@ impl Device {
     /// before
     /// +0, then the other NaNs. Every bit of a key is kept. There can be any number of keys. The result is the same for every
     /// variant and on every device. The workspace is one more copy of the keys and at most 2 % (4 % for keys of 2 bytes), and
-    /// some 70 KiB.
+    /// some 70 KiB. Queues the work and does not wait.
     ///
     /// # Errors
     /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and errors of the device.
@@ -101,7 +101,7 @@ impl Device {
         Request::new(self, Sort { keys, by: By::ALL })
     }
 
-    /// Sorts the keys where they are. Otherwise as [`sort`](Self::sort).
+    /// Sorts the keys where they are. Otherwise as [`sort`](Self::sort). Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`sort`](Self::sort).
@@ -125,7 +125,7 @@ impl Device {
     /// values.
     ///
     /// A value has 1, 2, 4, 8 or 16 bytes. Otherwise as [`sort`](Self::sort); the workspace has one more copy of the values
-    /// too.
+    /// too. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`sort`](Self::sort). Also [`Error::Invalid`] for values of another size, and if there are not as many values as
@@ -153,7 +153,8 @@ impl Device {
         Request::new(self, pairs)
     }
 
-    /// Sorts the keys and values where they are. Otherwise as [`sort_pairs`](Self::sort_pairs).
+    /// Sorts the keys and values where they are. Otherwise as [`sort_pairs`](Self::sort_pairs). Queues the work and does not
+    /// wait.
     ///
     /// # Errors
     /// As for [`sort_pairs`](Self::sort_pairs).
@@ -183,7 +184,8 @@ impl Device {
     /// order of their positions.
     ///
     /// There can be 2^32 keys; [`argsort_request`](Self::argsort_request) makes positions of 64 bits for more. Otherwise as
-    /// [`sort`](Self::sort); the workspace has up to two copies of the keys and one of the positions.
+    /// [`sort`](Self::sort); the workspace has up to two copies of the keys and one of the positions. Queues the work and does
+    /// not wait.
     ///
     /// # Errors
     /// As for [`sort`](Self::sort). Also [`Error::Invalid`] for more keys.
@@ -329,7 +331,7 @@ pub type SortRequest<'a, K, D = New> = Request<Sort<'a, K>, D>;
 pub type PreparedSort<'a, K, R = Vector<K>> = Prepared<Sort<'a, K>, R>;
 
 impl<K: SortKey, D: Destination<Vector<K>>> SortRequest<'_, K, D> {
-    /// Sorts the keys and returns the result.
+    /// Sorts the keys and returns the result. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::sort`], and those of [`prepare`](Self::prepare).
@@ -374,7 +376,7 @@ pub type SortInPlaceRequest<'a, K, D = New> = Request<SortInPlace<'a, K>, D>;
 pub type PreparedSortInPlace<'a, K> = Prepared<SortInPlace<'a, K>>;
 
 impl<K: SortKey> SortInPlaceRequest<'_, K> {
-    /// Sorts the keys.
+    /// Sorts the keys. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::sort_in_place`], and those of [`prepare`](Self::prepare).
@@ -417,7 +419,7 @@ pub type SortPairsRequest<'a, K, V, D = New> = Request<SortPairs<'a, K, V>, D>;
 pub type PreparedSortPairs<'a, K, V, R = Vector<K>> = Prepared<SortPairs<'a, K, V>, R>;
 
 impl<K: SortKey, V: Element, D: Destination<Vector<K>>> SortPairsRequest<'_, K, V, D> {
-    /// Sorts the keys and values and returns the results.
+    /// Sorts the keys and values and returns the results. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::sort_pairs`], and those of [`prepare`](Self::prepare).
@@ -492,7 +494,7 @@ pub type SortPairsInPlaceRequest<'a, K, V, D = New> = Request<SortPairsInPlace<'
 pub type PreparedSortPairsInPlace<'a, K, V> = Prepared<SortPairsInPlace<'a, K, V>>;
 
 impl<K: SortKey, V: Element> SortPairsInPlaceRequest<'_, K, V> {
-    /// Sorts the keys and values.
+    /// Sorts the keys and values. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::sort_pairs_in_place`], and those of [`prepare`](Self::prepare).

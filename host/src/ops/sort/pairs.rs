@@ -29,7 +29,8 @@ impl Device {
     /// The order is that of [`argsort`](Self::argsort), and equal keys keep the order of their positions. However the keys are
     /// cut, it takes as long: all keys are sorted, and then the numbers of their segments. There can be 2^32 keys;
     /// [`argsort_segments_request`](Self::argsort_segments_request) makes positions of 64 bits for more. The workspace has two
-    /// copies of the keys, eight numbers of 4 bytes for each, and the counts of the sort's tiles.
+    /// copies of the keys, eight numbers of 4 bytes for each, and the counts of the sort's tiles. Queues the work and does not
+    /// wait.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -71,7 +72,7 @@ impl Device {
     /// where they are.
     ///
     /// A value has 1, 2, 4, 8 or 16 bytes. The order and the time are those of [`argsort_segments`](Self::argsort_segments),
-    /// by whose positions keys and values are then copied.
+    /// by whose positions keys and values are then copied. Queues the work and does not wait.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -133,7 +134,7 @@ pub type ArgsortSegmentsRequest<'a, K, P, D = New> = Request<ArgsortSegments<'a,
 pub type PreparedArgsortSegments<'a, K, P, R = Vector<P>> = Prepared<ArgsortSegments<'a, K, P>, R>;
 
 impl<K: SortKey, P: Position, D: Destination<Vector<P>>> ArgsortSegmentsRequest<'_, K, P, D> {
-    /// Finds the positions and returns them.
+    /// Finds the positions and returns them. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::argsort_segments`], and those of [`prepare`](Self::prepare).
@@ -211,7 +212,7 @@ pub type PreparedSortPairsSegments<'a, K, V, R = Vector<K>> =
     Prepared<SortPairsSegments<'a, K, V>, R>;
 
 impl<K: SortKey, V: Element, D: Destination<Vector<K>>> SortPairsSegmentsRequest<'_, K, V, D> {
-    /// Sorts the keys and values and returns the results.
+    /// Sorts the keys and values and returns the results. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::sort_pairs_segments`], and those of [`prepare`](Self::prepare).

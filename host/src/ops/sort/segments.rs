@@ -31,7 +31,7 @@ impl Device {
     ///
     /// However the keys are cut, it takes as long: all keys are sorted with the numbers of their segments, and then by these.
     /// The order is that of [`sort`](Self::sort). The workspace has three copies of the keys, five numbers of 4 bytes for each,
-    /// and the counts of the sort's tiles.
+    /// and the counts of the sort's tiles. Queues the work and does not wait.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -84,7 +84,7 @@ pub type SortSegmentsRequest<'a, K, D = New> = Request<SortSegments<'a, K>, D>;
 pub type PreparedSortSegments<'a, K, R = Vector<K>> = Prepared<SortSegments<'a, K>, R>;
 
 impl<K: SortKey, D: Destination<Vector<K>>> SortSegmentsRequest<'_, K, D> {
-    /// Sorts the keys and returns the result.
+    /// Sorts the keys and returns the result. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`Device::sort_segments`], and those of [`prepare`](Self::prepare).

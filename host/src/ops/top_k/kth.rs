@@ -58,7 +58,7 @@ impl Device {
     }
 
     /// Returns the median: the element that [`sort`](Self::sort) would put in the middle, and the lower one of two in the
-    /// middle.
+    /// middle. Waits for the result.
     ///
     /// # Errors
     /// As for [`select_kth`](Self::select_kth); there must be an element.

@@ -41,7 +41,7 @@ impl Device {
     ///
     /// Up to `k` = 4096, a long input is read once, and the workspace for 2^20 or more elements of 32 bits is at most 5 % of
     /// their size. For a greater `k`, or 2^32 elements, everything is sorted: the workspace is three copies of the elements and
-    /// 16 bytes for each.
+    /// 16 bytes for each. Queues the work and does not wait.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -83,7 +83,7 @@ impl Device {
     }
 
     /// Returns the `k` greatest elements of each row and their positions in the row, a row of both per row. Otherwise as
-    /// [`top_k`](Self::top_k). A `k` above 4096 sorts one row after the other.
+    /// [`top_k`](Self::top_k). A `k` above 4096 sorts one row after the other. Queues the work and does not wait.
     ///
     /// # Errors
     /// As for [`top_k`](Self::top_k).
@@ -196,7 +196,7 @@ macro_rules! results {
         }
 
         impl<T: SortKey, D: Destination<$output<T>>> $request<'_, T, D> {
-            /// Selects the elements and returns them and their positions.
+            /// Selects the elements and returns them and their positions. Queues the work and does not wait.
             ///
             /// # Errors
             #[doc = concat!("As for [`Device::", $call, "`], and those of [`prepare`](Self::prepare).")]

@@ -25,6 +25,7 @@ impl Device {
     ///
     /// However the elements are cut, it takes as long as [`argsort_segments`](Self::argsort_segments), which sorts all of them.
     /// The workspace has three copies of the elements, eight numbers of 4 bytes for each, and the counts of the sort's tiles.
+    /// Queues the work and does not wait.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
