@@ -69,7 +69,7 @@ thread_local! {
 }
 
 /// Makes the error of something that cannot be captured.
-fn not_capturable(given: String) -> Error {
+pub(crate) fn not_capturable(given: String) -> Error {
     Error::invalid(
         InvalidKind::Capture,
         "capture",

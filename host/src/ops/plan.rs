@@ -401,6 +401,19 @@ impl Work {
         self.steps.iter().filter_map(kernel)
     }
 
+    /// Fails if a capture would refuse a step.
+    pub fn capturable(&self, operation: &'static str) -> Result<()> {
+        let refused = self.steps.iter().any(|step| match step {
+            Step::Launch(queued) => queued.constants.is_some(),
+            Step::Upload(..) => true,
+            Step::Copy(..) | Step::Clear(_) => false,
+        });
+        if refused {
+            return Err(capture::not_capturable(format!("`{operation}`")));
+        }
+        Ok(())
+    }
+
     /// Returns whether there are no steps.
     pub fn is_nothing(&self) -> bool {
         self.steps.is_empty()

@@ -442,6 +442,15 @@ impl<Op: Operation, R> Prepared<Op, R> {
         self.work.kernels().map(|kernel| kernel.name).collect()
     }
 
+    /// Says whether [`Device::capture`] takes the work, before it is tried: not work that reads a constant table (a convolution
+    /// with a short mask, a map of positions), nor a rung in which the host takes part.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] of the kind [`Capture`](InvalidKind::Capture), as from the capture.
+    pub fn capturable(&self) -> Result<()> {
+        self.work.capturable(self.op.name())
+    }
+
     /// Queues the work and does not wait.
     ///
     /// What the host makes for the work, such as a long mask, is [uploaded](Device::upload) before the first run. The rung

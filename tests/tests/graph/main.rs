@@ -130,6 +130,7 @@ fn every_family_is_captured_or_says_why_not() {
 fn what_cannot_be_captured_says_so() -> Result<()> {
     for device in devices::all() {
         let mut values = device.upload(&[3.0_f32, 1.0, 2.0])?;
+        let keys = device.upload(&[3_u32, 1, 2])?;
         let mut pinned = device.pinned::<f32>(3)?;
         let other = device.new_stream()?;
         let mut sorted = device.sort_request(&values).prepare()?;
@@ -156,6 +157,13 @@ fn what_cannot_be_captured_says_so() -> Result<()> {
         );
         not_captured(capture(&mut || elsewhere.enqueue()), "of another handle");
         not_captured(capture(&mut || mask.enqueue()), "`convolve`");
+        // Both can be asked before.
+        not_captured(mask.capturable(), "`convolve`");
+        sorted.capturable()?;
+        let counts = device.histogram_request(&keys, 4).output_on_device();
+        let serial = counts.clone().variant("serial").prepare()?;
+        not_captured(serial.capturable(), "given");
+        counts.prepare()?.capturable()?;
         // The work before the error is not done, and nothing is left of the capture.
         let half = device.capture(|| {
             sorted.enqueue()?;
