@@ -223,3 +223,105 @@ fn a_place_on_another_device_is_refused() -> Result<()> {
     }
     Ok(())
 }
+
+/// A request with a second result of so many elements, which `$to` gives a place and `$get` returns.
+macro_rules! second {
+    ($device:ident, $len:expr, $to:ident, $get:ident, $request:expr) => {{
+        let (device, len, request) = ($device, $len, || $request);
+        let (first, wanted) = request().run()?;
+        let (first, wanted) = (first.to_vec()?, wanted.to_vec()?);
+        assert_eq!(wanted.len(), len);
+        // A part of an array, which another handle has made; the options of a request stay.
+        let marks = vec![77; len + 3];
+        let mut place = device.new_stream()?.upload(&marks)?;
+        let (keys, _) = request().$to(place.slice_mut(1..=len)?).run()?;
+        assert_eq!(keys.to_vec()?, first);
+        let found = place.to_vec()?;
+        assert_eq!(found[1..=len], wanted);
+        assert_eq!([found[0], found[len + 1], found[len + 2]], [77; 3]);
+        // An array that is lent, twice.
+        let mut place = device.upload(&marks[..len])?;
+        let mut prepared = request().$to(&mut place).prepare()?;
+        assert!(prepared.$get().is_err());
+        prepared.enqueue()?;
+        prepared.enqueue()?;
+        assert_eq!(prepared.$get()?.to_vec()?, wanted);
+        drop(prepared);
+        assert_eq!(place.to_vec()?, wanted);
+        for other in [len - 1, len + 1] {
+            let mut place = device.upload(&vec![77; other])?;
+            refused(
+                request().$to(&mut place).prepare(),
+                &format!("an output of {len} elements"),
+                &format!("{other} elements"),
+            );
+            assert_eq!(place.to_vec()?, vec![77; other]);
+        }
+    }};
+}
+
+#[test]
+fn a_second_result_goes_where_it_is_told() -> Result<()> {
+    for device in devices::all() {
+        let keys = device.upload(&[3_i32, 1, 2, 9, 8, 1])?;
+        let values = device.upload(&[30_u64, 10, 20, 90, 80, 11])?;
+        let segments = device.segments(device.upload(&[0_u32, 3, 6])?)?;
+        let sorted = device.sort(&keys)?;
+        second!(
+            device,
+            6,
+            values_to,
+            values,
+            device.sort_pairs_request(&keys, &values).descending()
+        );
+        second!(
+            device,
+            6,
+            values_to,
+            values,
+            device.sort_pairs_segments_request(&keys, &values, &segments)
+        );
+        second!(
+            device,
+            12,
+            values_to,
+            values,
+            device.merge_pairs_request((&sorted, &values), (&sorted, &values))
+        );
+        second!(
+            device,
+            4,
+            positions_to,
+            positions,
+            device.top_k_request(&keys, 4).smallest()
+        );
+
+        // Matrices of positions: a whole one, rows of a larger one, and one of another shape.
+        let rows = device.upload_matrix(&keys.to_vec()?, 2, 3)?;
+        let (_, wanted) = device.top_k_rows(&rows, 2)?;
+        let mut place = device.upload_matrix(&[77_u64; 8], 4, 2)?;
+        let request = || device.top_k_rows_request(&rows, 2);
+        request().positions_to(place.rect_mut(1..3, ..)?).run()?;
+        let found = place.to_vec()?;
+        assert_eq!(found[2..6], wanted.to_vec()?);
+        assert_eq!([&found[..2], &found[6..]], [[77; 2]; 2]);
+        let (_, wanted) = device.top_k_segments(&keys, &segments, 2)?;
+        let mut place = device.upload_matrix(&[77_u64; 4], 2, 2)?;
+        let request_of_segments = || device.top_k_segments_request(&keys, &segments, 2);
+        request_of_segments().positions_to(&mut place).run()?;
+        assert_eq!(place.to_vec()?, wanted.to_vec()?);
+        let mut other = device.upload_matrix(&[77_u64; 6], 2, 3)?;
+        refused(
+            request().positions_to(&mut other).prepare(),
+            "2 x 2",
+            "2 x 3",
+        );
+        refused(
+            request().positions_to(other.rect_mut(.., ..2)?).prepare(),
+            "an output whose rows follow one another",
+            "rows 3 apart",
+        );
+        assert_eq!(other.to_vec()?, [77; 6]);
+    }
+    Ok(())
+}

@@ -79,6 +79,11 @@ impl<T> Place<T> {
         Self::new(Base::Memory, view.address(), view.len())
     }
 
+    /// Returns the place of `len` elements at an address.
+    pub fn at(address: u64, len: usize) -> Self {
+        Self::new(Base::Memory, address, len)
+    }
+
     /// Returns the first `len` elements of the output.
     pub fn output(len: usize) -> Self {
         Self::new(Base::Output, 0, len)
@@ -261,6 +266,11 @@ impl<'a> Plan<'a> {
         let upload: Bytes = Box::new(move |upload| upload(bytemuck::cast_slice(&values())));
         self.work.setup.push(Step::Upload(room.cast(), upload));
         room
+    }
+
+    /// Returns the steps and what they use so far.
+    pub fn work(&mut self) -> &mut Work {
+        &mut self.work
     }
 
     /// Notes that these elements are results beside the output. Where they are in no room, they are an array of their own.

@@ -83,7 +83,7 @@ pub enum Shape {
 
 impl Shape {
     /// Returns the number of elements.
-    fn len(self) -> usize {
+    pub(super) fn len(self) -> usize {
         match self {
             Self::Nothing => 0,
             Self::Vector(len) => len,
@@ -228,7 +228,7 @@ pub trait Writable<O> {
 
 impl Target<'_> {
     /// Returns the address, if the memory has this shape.
-    fn claim(
+    pub(super) fn claim(
         &self,
         operation: &'static str,
         device: &Device,

@@ -25,13 +25,14 @@ pub use warpwright_gpu::merge::Variant;
 
 use super::{
     plan::{Place, Plan},
-    request::{Destination, New, Operation, Prepared, Request, Shape},
+    request::{Destination, New, Operation, Prepared, Request, Shape, Writable},
+    second::Second,
     sort::{SortKey, twist, value_bytes},
 };
 use crate::{
     buffer::{Element, Vector, VectorView},
     device::Device,
-    error::{Error, InvalidKind, Result},
+    error::Result,
 };
 
 impl Device {
@@ -113,7 +114,7 @@ impl Device {
             keys: [a.0.into(), b.0.into()],
             values: [a.1.into(), b.1.into()],
             is_descending: false,
-            merged_values: None,
+            merged: Second::new(),
         };
         Request::new(self, pairs)
     }
@@ -190,22 +191,38 @@ impl<K: SortKey> Operation for Merge<'_, K> {
     }
 }
 
-/// A merge of sorted arrays of keys with values.
+/// A merge of sorted arrays of keys with values, which go to an `E`.
 #[derive(Debug)]
-pub struct MergePairs<'a, K, V> {
+pub struct MergePairs<'a, K, V, E = Vector<V>> {
     keys: [VectorView<'a, K>; 2],
     values: [VectorView<'a, V>; 2],
     is_descending: bool,
-    /// The merged values, once the work is planned.
-    merged_values: Option<Vector<V>>,
+    merged: Second<E>,
 }
 
 /// A request of a merge of keys with values.
-pub type MergePairsRequest<'a, K, V, D = New> = Request<MergePairs<'a, K, V>, D>;
+pub type MergePairsRequest<'a, K, V, D = New, E = Vector<V>> = Request<MergePairs<'a, K, V, E>, D>;
 /// A merge of keys with values whose results have their memory. Its output are the keys.
-pub type PreparedMergePairs<'a, K, V, R = Vector<K>> = Prepared<MergePairs<'a, K, V>, R>;
+pub type PreparedMergePairs<'a, K, V, R = Vector<K>, E = Vector<V>> =
+    Prepared<MergePairs<'a, K, V, E>, R>;
 
-impl<K: SortKey, V: Element, D> MergePairsRequest<'_, K, V, D> {
+impl<'a, K: SortKey, V: Element, D> MergePairsRequest<'a, K, V, D> {
+    /// Writes the values to `place` instead of a new array: a vector or a view of one. [`output_to`](Self::output_to) says
+    /// where the keys go.
+    pub fn values_to<E: Writable<Vector<V>>>(self, place: E) -> MergePairsRequest<'a, K, V, D, E> {
+        self.with(|op, to| {
+            let op = MergePairs {
+                keys: op.keys,
+                values: op.values,
+                is_descending: op.is_descending,
+                merged: Second::There(place),
+            };
+            (op, to)
+        })
+    }
+}
+
+impl<K: SortKey, V: Element, D, E: Writable<Vector<V>>> MergePairsRequest<'_, K, V, D, E> {
     /// Merges arrays that are in descending order. Equal keys of the first array come first all the same.
     pub fn descending(mut self) -> Self {
         self.op.is_descending = true;
@@ -216,34 +233,29 @@ impl<K: SortKey, V: Element, D> MergePairsRequest<'_, K, V, D> {
     ///
     /// # Errors
     /// As for [`Device::merge_pairs`], and those of [`prepare`](Self::prepare).
-    pub fn run(self) -> Result<(D::Claimed, Vector<V>)>
+    pub fn run(self) -> Result<(D::Claimed, E)>
     where
         D: Destination<Vector<K>>,
     {
         let mut prepared = self.prepare()?;
         prepared.enqueue()?;
-        let values = prepared.op.merged_values.take().ok_or_else(no_values)?;
+        let values = prepared.op.merged.take("merge_pairs")?;
         Ok((prepared.into_output()?, values))
     }
 }
 
-impl<K: SortKey, V: Element, R> PreparedMergePairs<'_, K, V, R> {
-    /// Returns the values of the work queued last.
+impl<K: SortKey, V: Element, R, E: Writable<Vector<V>>> PreparedMergePairs<'_, K, V, R, E> {
+    /// Returns the values of the work queued last. Does not wait for them.
     ///
     /// # Errors
     /// As for [`output`](Self::output).
-    pub fn values(&self) -> Result<&Vector<V>> {
+    pub fn values(&self) -> Result<&E> {
         self.output()?;
-        self.op.merged_values.as_ref().ok_or_else(no_values)
+        self.op.merged.get("merge_pairs")
     }
 }
 
-fn no_values() -> Error {
-    let required = "values that are planned";
-    Error::invalid(InvalidKind::NotQueued, "merge", required, "none")
-}
-
-impl<K: SortKey, V: Element> Operation for MergePairs<'_, K, V> {
+impl<K: SortKey, V: Element, E: Writable<Vector<V>>> Operation for MergePairs<'_, K, V, E> {
     type Output = Vector<K>;
 
     fn name(&self) -> &'static str {
@@ -261,9 +273,7 @@ impl<K: SortKey, V: Element> Operation for MergePairs<'_, K, V> {
         value_bytes::<V>(plan, a.len(), x.len())?;
         let bytes = value_bytes::<V>(plan, b.len(), y.len())?;
         let len = a.len() + b.len();
-        let merged = Vector::uninit(plan.device, plan.operation, len)?;
-        let values = Place::of(merged.view());
-        self.merged_values = Some(merged);
+        let values: Place<V> = self.merged.place(plan, Shape::Vector(len))?;
         if len == 0 {
             return Ok(Shape::Vector(0));
         }

@@ -34,8 +34,9 @@ use self::{
 };
 use super::{
     plan::{Place, Plan},
-    request::{Destination, New, Operation, Prepared, Request, Shape},
+    request::{Destination, New, Operation, Prepared, Request, Shape, Writable},
     sealed::Sealed,
+    second::Second,
 };
 use crate::{
     buffer::{Element, Vector, VectorView, VectorViewMut},
@@ -148,7 +149,7 @@ impl Device {
             keys: keys.into(),
             values: values.into(),
             by: By::ALL,
-            sorted_values: None,
+            sorted: Second::new(),
         };
         Request::new(self, pairs)
     }
@@ -269,8 +270,10 @@ fn bound(bound: Bound<&u32>, past: u32, open: u32) -> u32 {
 }
 
 macro_rules! options {
-    ($($request:ident<$($param:ident: $bound:ident),*>;)*) => { $(
-        impl<'a, K: SortKey, $($param: $bound,)* D> $request<'a, K, $($param,)* D> {
+    ($($request:ident<$($param:ident: $bound:ident),*> $($second:ident)?;)*) => { $(
+        impl<'a, K: SortKey, $($param: $bound,)* D $(, $second)?>
+            $request<'a, K, $($param,)* D $(, $second)?>
+        {
             /// Sorts in descending order. Equal keys keep their order all the same.
             pub fn descending(self) -> Self {
                 self.with(|mut op, to| {
@@ -310,11 +313,11 @@ options! {
     SortRequest<>;
     SortSegmentsRequest<>;
     SortInPlaceRequest<>;
-    SortPairsRequest<V: Element>;
+    SortPairsRequest<V: Element> E;
     SortPairsInPlaceRequest<V: Element>;
     ArgsortRequest<P: Position>;
     ArgsortSegmentsRequest<P: Position>;
-    SortPairsSegmentsRequest<V: Element>;
+    SortPairsSegmentsRequest<V: Element> E;
     SortedUniqueRequest<>;
 }
 
@@ -403,52 +406,70 @@ impl<K: SortKey> Operation for SortInPlace<'_, K> {
     }
 }
 
-/// A sort of keys with values.
+/// A sort of keys with values, which go to an `E`.
 #[derive(Debug)]
-pub struct SortPairs<'a, K, V> {
+pub struct SortPairs<'a, K, V, E = Vector<V>> {
     keys: VectorView<'a, K>,
     values: VectorView<'a, V>,
     by: By,
-    /// The sorted values, once the work is planned.
-    sorted_values: Option<Vector<V>>,
+    sorted: Second<E>,
 }
 
 /// A request of a sort of keys with values.
-pub type SortPairsRequest<'a, K, V, D = New> = Request<SortPairs<'a, K, V>, D>;
+pub type SortPairsRequest<'a, K, V, D = New, E = Vector<V>> = Request<SortPairs<'a, K, V, E>, D>;
 /// A sort of keys with values whose variant is chosen and whose results have their memory. Its output are the keys.
-pub type PreparedSortPairs<'a, K, V, R = Vector<K>> = Prepared<SortPairs<'a, K, V>, R>;
+pub type PreparedSortPairs<'a, K, V, R = Vector<K>, E = Vector<V>> =
+    Prepared<SortPairs<'a, K, V, E>, R>;
 
-impl<K: SortKey, V: Element, D: Destination<Vector<K>>> SortPairsRequest<'_, K, V, D> {
-    /// Sorts the keys and values and returns the results. Queues the work and does not wait.
-    ///
-    /// # Errors
-    /// As for [`Device::sort_pairs`], and those of [`prepare`](Self::prepare).
-    pub fn run(self) -> Result<(D::Claimed, Vector<V>)> {
-        let mut prepared = self.prepare()?;
-        prepared.enqueue()?;
-        let values = prepared.op.sorted_values.take();
-        let values = values.ok_or_else(no_values)?;
-        Ok((prepared.into_output()?, values))
-    }
+/// The second result of requests, which are the sorted values.
+macro_rules! values {
+    ($($op:ident<$($field:ident),*>, $request:ident, $prepared:ident, $call:literal;)*) => { $(
+        impl<'a, K: SortKey, V: Element, D> $request<'a, K, V, D> {
+            /// Writes the values to `place` instead of a new array: a vector or a view of one. [`output_to`](Self::output_to)
+            /// says where the keys go.
+            pub fn values_to<E: Writable<Vector<V>>>(self, place: E) -> $request<'a, K, V, D, E> {
+                self.with(|op, to| {
+                    let sorted = Second::There(place);
+                    let op = $op { $($field: op.$field,)* sorted };
+                    (op, to)
+                })
+            }
+        }
+
+        impl<K: SortKey, V: Element, D: Destination<Vector<K>>, E: Writable<Vector<V>>>
+            $request<'_, K, V, D, E>
+        {
+            /// Sorts the keys and values and returns the results. Queues the work and does not wait.
+            ///
+            /// # Errors
+            #[doc = concat!("As for [`Device::", $call, "`], and those of [`prepare`](Self::prepare).")]
+            pub fn run(self) -> Result<(D::Claimed, E)> {
+                let mut prepared = self.prepare()?;
+                prepared.enqueue()?;
+                let values = prepared.op.sorted.take($call)?;
+                Ok((prepared.into_output()?, values))
+            }
+        }
+
+        impl<K: SortKey, V: Element, R, E: Writable<Vector<V>>> $prepared<'_, K, V, R, E> {
+            /// Returns the values of the work queued last. Does not wait for them.
+            ///
+            /// # Errors
+            /// As for [`output`](Self::output).
+            pub fn values(&self) -> Result<&E> {
+                self.output()?;
+                self.op.sorted.get($call)
+            }
+        }
+    )* };
+}
+values! {
+    SortPairs<keys, values, by>, SortPairsRequest, PreparedSortPairs, "sort_pairs";
+    SortPairsSegments<keys, values, segments, by>, SortPairsSegmentsRequest, PreparedSortPairsSegments,
+        "sort_pairs_segments";
 }
 
-impl<K: SortKey, V: Element, R> PreparedSortPairs<'_, K, V, R> {
-    /// Returns the values of the work queued last.
-    ///
-    /// # Errors
-    /// As for [`output`](Self::output).
-    pub fn values(&self) -> Result<&Vector<V>> {
-        self.output()?;
-        self.op.sorted_values.as_ref().ok_or_else(no_values)
-    }
-}
-
-fn no_values() -> Error {
-    let required = "values that are planned";
-    Error::invalid(InvalidKind::NotQueued, "sort", required, "none")
-}
-
-impl<K: SortKey, V: Element> Operation for SortPairs<'_, K, V> {
+impl<K: SortKey, V: Element, E: Writable<Vector<V>>> Operation for SortPairs<'_, K, V, E> {
     type Output = Vector<K>;
 
     fn name(&self) -> &'static str {
@@ -462,9 +483,7 @@ impl<K: SortKey, V: Element> Operation for SortPairs<'_, K, V> {
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
         let (keys, values) = (plan.input(self.keys)?, plan.input(self.values)?);
         let bytes = value_bytes::<V>(plan, keys.len(), values.len())?;
-        let sorted = Vector::uninit(plan.device, plan.operation, values.len())?;
-        let output = Place::of(sorted.view());
-        self.sorted_values = Some(sorted);
+        let output: Place<V> = self.sorted.place(plan, Shape::Vector(values.len()))?;
         let given = Given {
             input: values.cast(),
             output: output.cast(),

@@ -8,8 +8,8 @@ use warpwright_gpu::{
 };
 
 use super::{
-    By, Position, SortKey, argsort::require_positions, data::Given, no_values, plan::gather,
-    segments::Cut, value_bytes,
+    By, Position, SortKey, argsort::require_positions, data::Given, plan::gather, segments::Cut,
+    value_bytes,
 };
 use crate::{
     buffer::{Element, Vector, VectorView},
@@ -17,7 +17,8 @@ use crate::{
     error::Result,
     ops::{
         plan::{Place, Plan},
-        request::{Destination, New, Operation, Prepared, Request, Shape},
+        request::{Destination, New, Operation, Prepared, Request, Shape, Writable},
+        second::Second,
         segments::Segments,
     },
 };
@@ -113,7 +114,7 @@ impl Device {
             values: values.into(),
             segments,
             by: By::ALL,
-            sorted_values: None,
+            sorted: Second::new(),
         };
         Request::new(self, sort)
     }
@@ -193,50 +194,25 @@ impl<K: SortKey, P: Position> Operation for ArgsortSegments<'_, K, P> {
     }
 }
 
-/// A sort of each segment's keys with values.
+/// A sort of each segment's keys with values, which go to an `E`.
 #[derive(Debug)]
-pub struct SortPairsSegments<'a, K, V> {
-    keys: VectorView<'a, K>,
-    values: VectorView<'a, V>,
-    segments: &'a Segments,
+pub struct SortPairsSegments<'a, K, V, E = Vector<V>> {
+    pub(super) keys: VectorView<'a, K>,
+    pub(super) values: VectorView<'a, V>,
+    pub(super) segments: &'a Segments,
     pub(super) by: By,
-    /// The sorted values, once the work is planned.
-    sorted_values: Option<Vector<V>>,
+    pub(super) sorted: Second<E>,
 }
 
 /// A request of a sort of each segment's keys with values.
-pub type SortPairsSegmentsRequest<'a, K, V, D = New> = Request<SortPairsSegments<'a, K, V>, D>;
+pub type SortPairsSegmentsRequest<'a, K, V, D = New, E = Vector<V>> =
+    Request<SortPairsSegments<'a, K, V, E>, D>;
 /// A sort of each segment's keys with values, whose variant is chosen and whose results have their memory. Its output are the
 /// keys.
-pub type PreparedSortPairsSegments<'a, K, V, R = Vector<K>> =
-    Prepared<SortPairsSegments<'a, K, V>, R>;
+pub type PreparedSortPairsSegments<'a, K, V, R = Vector<K>, E = Vector<V>> =
+    Prepared<SortPairsSegments<'a, K, V, E>, R>;
 
-impl<K: SortKey, V: Element, D: Destination<Vector<K>>> SortPairsSegmentsRequest<'_, K, V, D> {
-    /// Sorts the keys and values and returns the results. Queues the work and does not wait.
-    ///
-    /// # Errors
-    /// As for [`Device::sort_pairs_segments`], and those of [`prepare`](Self::prepare).
-    pub fn run(self) -> Result<(D::Claimed, Vector<V>)> {
-        let mut prepared = self.prepare()?;
-        prepared.enqueue()?;
-        let values = prepared.op.sorted_values.take();
-        let values = values.ok_or_else(no_values)?;
-        Ok((prepared.into_output()?, values))
-    }
-}
-
-impl<K: SortKey, V: Element, R> PreparedSortPairsSegments<'_, K, V, R> {
-    /// Returns the values of the work queued last.
-    ///
-    /// # Errors
-    /// As for [`output`](Self::output).
-    pub fn values(&self) -> Result<&Vector<V>> {
-        self.output()?;
-        self.op.sorted_values.as_ref().ok_or_else(no_values)
-    }
-}
-
-impl<K: SortKey, V: Element> Operation for SortPairsSegments<'_, K, V> {
+impl<K: SortKey, V: Element, E: Writable<Vector<V>>> Operation for SortPairsSegments<'_, K, V, E> {
     type Output = Vector<K>;
 
     fn name(&self) -> &'static str {
@@ -253,9 +229,7 @@ impl<K: SortKey, V: Element> Operation for SortPairsSegments<'_, K, V> {
         let bytes = value_bytes::<V>(plan, all, values.len())?;
         let by = self.by.compared::<K>(plan.operation)?;
         let cut = Cut::of(plan, self.segments, all)?;
-        let sorted = Vector::uninit(plan.device, plan.operation, all)?;
-        let sorted_values = Place::of(sorted.view());
-        self.sorted_values = Some(sorted);
+        let sorted_values: Place<V> = self.sorted.place(plan, Shape::Vector(all))?;
         let output = Place::<K>::output(all);
         cut.copy_outside(plan, keys, output);
         cut.copy_outside(plan, values, sorted_values);

@@ -21,7 +21,8 @@ pub use warpwright_gpu::top_k::Variant;
 use super::{
     Strided,
     plan::{Place, Plan},
-    request::{Destination, New, Operation, Prepared, Request, Shape},
+    request::{Destination, New, Operation, Prepared, Request, Shape, Writable},
+    second::Second,
     sort::{SortKey, descending_positions},
 };
 use crate::{
@@ -71,7 +72,7 @@ impl Device {
         values: impl Into<VectorView<'a, T>>,
         k: usize,
     ) -> TopKRequest<'a, T> {
-        let (values, wanted, positions) = (values.into(), Wanted::greatest(k), None);
+        let (values, wanted, positions) = (values.into(), Wanted::greatest(k), Second::new());
         Request::new(
             self,
             TopK {
@@ -101,7 +102,7 @@ impl Device {
         matrix: impl Into<MatrixRect<'a, T>>,
         k: usize,
     ) -> TopKRowsRequest<'a, T> {
-        let (matrix, wanted, positions) = (matrix.into(), Wanted::greatest(k), None);
+        let (matrix, wanted, positions) = (matrix.into(), Wanted::greatest(k), Second::new());
         Request::new(
             self,
             TopKRows {
@@ -144,39 +145,49 @@ impl Wanted {
     }
 }
 
-/// The greatest or smallest elements of an array.
+/// The greatest or smallest elements of an array, whose positions go to an `E`.
 #[derive(Debug)]
-pub struct TopK<'a, T> {
+pub struct TopK<'a, T, E = Vector<u64>> {
     values: VectorView<'a, T>,
     wanted: Wanted,
-    /// The positions, once the work is planned.
-    positions: Option<Vector<u64>>,
+    positions: Second<E>,
 }
 
-/// The greatest or smallest elements of each row of a matrix.
+/// The greatest or smallest elements of each row of a matrix, whose positions go to an `E`.
 #[derive(Debug)]
-pub struct TopKRows<'a, T> {
+pub struct TopKRows<'a, T, E = Matrix<u64>> {
     matrix: MatrixRect<'a, T>,
     wanted: Wanted,
-    /// The positions, once the work is planned.
-    positions: Option<Matrix<u64>>,
+    positions: Second<E>,
 }
 
 /// A request of the greatest or smallest elements of an array.
-pub type TopKRequest<'a, T, D = New> = Request<TopK<'a, T>, D>;
+pub type TopKRequest<'a, T, D = New, E = Vector<u64>> = Request<TopK<'a, T, E>, D>;
 /// The greatest or smallest elements of an array, whose variant is chosen and which have their memory. Its output are the
 /// elements.
-pub type PreparedTopK<'a, T, R = Vector<T>> = Prepared<TopK<'a, T>, R>;
+pub type PreparedTopK<'a, T, R = Vector<T>, E = Vector<u64>> = Prepared<TopK<'a, T, E>, R>;
 /// A request of the greatest or smallest elements of each row of a matrix.
-pub type TopKRowsRequest<'a, T, D = New> = Request<TopKRows<'a, T>, D>;
+pub type TopKRowsRequest<'a, T, D = New, E = Matrix<u64>> = Request<TopKRows<'a, T, E>, D>;
 /// The greatest or smallest elements of each row of a matrix, whose variant is chosen and which have their memory. Its output
 /// are the elements, a row for each row.
-pub type PreparedTopKRows<'a, T, R = Matrix<T>> = Prepared<TopKRows<'a, T>, R>;
+pub type PreparedTopKRows<'a, T, R = Matrix<T>, E = Matrix<u64>> = Prepared<TopKRows<'a, T, E>, R>;
 
 /// The options of a request, and the two results.
 macro_rules! results {
-    ($($op:ident, $request:ident, $prepared:ident, $output:ident, $call:literal;)*) => { $(
+    ($($op:ident<$($field:ident),*>, $request:ident, $prepared:ident, $output:ident, $call:literal;)*) => { $(
         impl<'a, T: SortKey, D> $request<'a, T, D> {
+            /// Writes the positions to `place` instead of a new array. [`output_to`](Self::output_to) says where the elements
+            /// go.
+            pub fn positions_to<E: Writable<$output<u64>>>(self, place: E) -> $request<'a, T, D, E> {
+                self.with(|op, to| {
+                    let positions = Second::There(place);
+                    let op = $op { $($field: op.$field,)* positions };
+                    (op, to)
+                })
+            }
+        }
+
+        impl<T: SortKey, D, E> $request<'_, T, D, E> {
             /// Selects the smallest elements, the smallest first. NaNs come first all the same.
             pub fn smallest(self) -> Self {
                 self.with(|mut op, to| {
@@ -195,47 +206,38 @@ macro_rules! results {
             }
         }
 
-        impl<T: SortKey, D: Destination<$output<T>>> $request<'_, T, D> {
+        impl<T: SortKey, D: Destination<$output<T>>, E: Writable<$output<u64>>> $request<'_, T, D, E> {
             /// Selects the elements and returns them and their positions. Queues the work and does not wait.
             ///
             /// # Errors
             #[doc = concat!("As for [`Device::", $call, "`], and those of [`prepare`](Self::prepare).")]
-            pub fn run(self) -> Result<(D::Claimed, $output<u64>)> {
+            pub fn run(self) -> Result<(D::Claimed, E)> {
                 let mut prepared = self.prepare()?;
                 prepared.enqueue()?;
-                let positions = prepared.op.positions.take().ok_or_else(no_positions)?;
+                let positions = prepared.op.positions.take($call)?;
                 Ok((prepared.into_output()?, positions))
             }
         }
 
-        impl<T: SortKey, R> $prepared<'_, T, R> {
-            /// Returns the positions of the work queued last.
+        impl<T: SortKey, R, E: Writable<$output<u64>>> $prepared<'_, T, R, E> {
+            /// Returns the positions of the work queued last. Does not wait for them.
             ///
             /// # Errors
             /// As for [`output`](Self::output).
-            pub fn positions(&self) -> Result<&$output<u64>> {
+            pub fn positions(&self) -> Result<&E> {
                 self.output()?;
-                self.op.positions.as_ref().ok_or_else(no_positions)
+                self.op.positions.get($call)
             }
         }
     )* };
 }
 results! {
-    TopK, TopKRequest, PreparedTopK, Vector, "top_k";
-    TopKRows, TopKRowsRequest, PreparedTopKRows, Matrix, "top_k_rows";
-    TopKSegments, TopKSegmentsRequest, PreparedTopKSegments, Matrix, "top_k_segments";
+    TopK<values, wanted>, TopKRequest, PreparedTopK, Vector, "top_k";
+    TopKRows<matrix, wanted>, TopKRowsRequest, PreparedTopKRows, Matrix, "top_k_rows";
+    TopKSegments<values, segments, wanted>, TopKSegmentsRequest, PreparedTopKSegments, Matrix, "top_k_segments";
 }
 
-fn no_positions() -> Error {
-    Error::invalid(
-        InvalidKind::NotQueued,
-        "top_k",
-        "positions that are planned",
-        "none",
-    )
-}
-
-impl<T: SortKey> Operation for TopK<'_, T> {
+impl<T: SortKey, E: Writable<Vector<u64>>> Operation for TopK<'_, T, E> {
     type Output = Vector<T>;
 
     fn name(&self) -> &'static str {
@@ -256,16 +258,14 @@ impl<T: SortKey> Operation for TopK<'_, T> {
             stride: elements.len(),
         };
         rows.check(plan, k)?;
-        let positions = Vector::uninit(plan.device, plan.operation, k)?;
-        let place = Place::of(positions.view());
+        let place = self.positions.place(plan, Shape::Vector(k))?;
         plan.result(place);
-        self.positions = Some(positions);
         rows.select(plan, self.wanted, self.wanted.order::<T>(), place)?;
         Ok(Shape::Vector(k))
     }
 }
 
-impl<T: SortKey> Operation for TopKRows<'_, T> {
+impl<T: SortKey, E: Writable<Matrix<u64>>> Operation for TopKRows<'_, T, E> {
     type Output = Matrix<T>;
 
     fn name(&self) -> &'static str {
@@ -286,10 +286,8 @@ impl<T: SortKey> Operation for TopKRows<'_, T> {
             stride: self.matrix.stride(),
         };
         rows.check(plan, k)?;
-        let positions = Matrix::uninit(plan.device, plan.operation, rows.height, k)?;
-        let place = Place::of(positions.as_vector().view());
+        let place = self.positions.place(plan, Shape::Matrix(rows.height, k))?;
         plan.result(place);
-        self.positions = Some(positions);
         rows.select(plan, self.wanted, self.wanted.order::<T>(), place)?;
         Ok(Shape::Matrix(rows.height, k))
     }

@@ -10,7 +10,8 @@ use crate::{
     matrix::Matrix,
     ops::{
         plan::{Place, Plan},
-        request::{New, Operation, Prepared, Request, Shape},
+        request::{New, Operation, Prepared, Request, Shape, Writable},
+        second::Second,
         segments::Segments,
         sort::{Compared, Cut, SortKey},
     },
@@ -62,29 +63,29 @@ impl Device {
             values: values.into(),
             segments,
             wanted: Wanted::greatest(k),
-            positions: None,
+            positions: Second::new(),
         };
         Request::new(self, top_k)
     }
 }
 
-/// The greatest or smallest elements of each segment.
+/// The greatest or smallest elements of each segment, whose positions go to an `E`.
 #[derive(Debug)]
-pub struct TopKSegments<'a, T> {
-    values: VectorView<'a, T>,
-    segments: &'a Segments,
+pub struct TopKSegments<'a, T, E = Matrix<u64>> {
+    pub(super) values: VectorView<'a, T>,
+    pub(super) segments: &'a Segments,
     pub(super) wanted: Wanted,
-    /// The positions, once the work is planned.
-    pub(super) positions: Option<Matrix<u64>>,
+    pub(super) positions: Second<E>,
 }
 
 /// A request of the greatest or smallest elements of each segment.
-pub type TopKSegmentsRequest<'a, T, D = New> = Request<TopKSegments<'a, T>, D>;
+pub type TopKSegmentsRequest<'a, T, D = New, E = Matrix<u64>> = Request<TopKSegments<'a, T, E>, D>;
 /// The greatest or smallest elements of each segment, whose variant is chosen and which have their memory. Its output are the
 /// elements, a row for each segment.
-pub type PreparedTopKSegments<'a, T, R = Matrix<T>> = Prepared<TopKSegments<'a, T>, R>;
+pub type PreparedTopKSegments<'a, T, R = Matrix<T>, E = Matrix<u64>> =
+    Prepared<TopKSegments<'a, T, E>, R>;
 
-impl<T: SortKey> Operation for TopKSegments<'_, T> {
+impl<T: SortKey, E: Writable<Matrix<u64>>> Operation for TopKSegments<'_, T, E> {
     type Output = Matrix<T>;
 
     fn name(&self) -> &'static str {
@@ -107,10 +108,8 @@ impl<T: SortKey> Operation for TopKSegments<'_, T> {
                 format!("{k} for each of {count} segments"),
             ));
         };
-        let positions = Matrix::uninit(plan.device, plan.operation, count, k)?;
-        let place = Place::of(positions.as_vector().view());
+        let place: Place<u64> = self.positions.place(plan, Shape::Matrix(count, k))?;
         plan.result(place);
-        self.positions = Some(positions);
         if results == 0 {
             return Ok(Shape::Matrix(count, k));
         }
