@@ -54,7 +54,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and errors of the device.
+    /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::OutOfMemory`](crate::Error::OutOfMemory), and errors
+    /// of the device.
     pub fn merge<'a, K: SortKey>(
         &self,
         a: impl Into<VectorView<'a, K>>,
@@ -94,8 +95,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// As for [`merge`](Self::merge). Also [`Error::Invalid`] for values of another size, and if a side does not have as many
-    /// values as keys; [`Error::NotEligible`] for another variant.
+    /// As for [`merge`](Self::merge). Also [`Error::Invalid`](crate::Error::Invalid) for values of another size, and if a side
+    /// does not have as many values as keys; [`Error::NotEligible`](crate::Error::NotEligible) for another variant.
     pub fn merge_pairs<'a, K: SortKey, V: Element>(
         &self,
         a: (impl Into<VectorView<'a, K>>, impl Into<VectorView<'a, V>>),
