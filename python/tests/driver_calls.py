@@ -53,7 +53,7 @@ def in_place(name, stream, address_of, numbers, a, b, c):
     x, of_product = address_of(numbers), [address_of(array) for array in (a, b, c)]
     print(f"{name}: its stream is {stream:#x}")
     shown(f"sum of {len(numbers)} {numbers.dtype} at {x:#x}", [x], stream, lambda: ww.sum(numbers))
-    shown(f"sort of them in their place", [x], stream, lambda: ww.sort(numbers, out=numbers))
+    shown("sort of them in their place", [x], stream, lambda: ww.sort(numbers, out=numbers))
     title = "product of {} x {} {} at {:#x} and {:#x} to {:#x}".format(*a.shape, a.dtype, *of_product)
     # Tensor maps hold the addresses of large operands.
     shown(title, of_product[2:], stream, lambda: ww.matmul(a, b, out=c))
