@@ -7,6 +7,7 @@ use warpwright::{
     ops::{
         Destination, Operation, Request,
         map::{PowPairs, Sqrt, Wave},
+        select::Compare,
     },
 };
 use warpwright_tests::devices;
@@ -85,6 +86,25 @@ fn an_array_is_overwritten_with_the_result() -> Result<()> {
             device.map_pairs_request(&values, &values, PowPairs)
         );
         array!(device, 6, prepare, device.map_positions_request(6, Wave));
+        let segments = device.segments(device.upload(&[0_u32, 2, 2, 6])?)?;
+        let request = || device.reduce_segments(&values, &segments);
+        let mut means = device.upload(&[f64::from(UNTOUCHED); 5])?;
+        request().output_to(means.slice_mut(1..4)?).mean()?;
+        let found = means.to_vec()?;
+        assert!(found[2].is_nan());
+        assert_eq!(
+            [found[0], found[1], found[3], found[4]],
+            [-7.0, 6.5, 31.5, -7.0]
+        );
+        device
+            .reduce(&values)
+            .output_to(means.slice_mut(4..)?)
+            .mean()?;
+        assert_eq!(means.to_vec()?[4], 139.0 / 6.0);
+        let fewer = request().output_to(&mut means).mean();
+        refused(fewer, "an output of 3 elements", "5 elements");
+        let none = device.reduce(values.slice(..0)?).output_on_device().mean();
+        refused(none, "at least one element", "none");
     }
     Ok(())
 }
@@ -258,6 +278,67 @@ macro_rules! second {
             assert_eq!(place.to_vec()?, vec![77; other]);
         }
     }};
+}
+
+#[test]
+fn keys_and_results_of_runs_go_where_they_are_told() -> Result<()> {
+    for device in devices::all() {
+        let keys = device.upload(&[4_u16, 4, 9, 9, 9, 4])?;
+        let values = device.upload(&[1_u32, 2, 3, 4, 5, 6])?;
+        for variant in warpwright_tests::cases::variants("segments") {
+            // Parts of arrays that another handle has made.
+            let other = device.new_stream()?;
+            let (mut heads, mut lengths) =
+                (other.upload(&[77_u16; 8])?, other.upload(&[77_u64; 8])?);
+            let runs = || device.run_lengths_request(&keys).variant(variant.name);
+            let (_, _, count) = runs()
+                .keys_to(heads.slice_mut(1..7)?)
+                .output_to(lengths.slice_mut(1..7)?)
+                .run_counted()?;
+            assert_eq!(count, 3);
+            let (found, sizes) = (heads.to_vec()?, lengths.to_vec()?);
+            assert_eq!(
+                (&found[1..4], &sizes[1..4]),
+                (&[4, 9, 4][..], &[2, 3, 1][..])
+            );
+            assert_eq!(
+                ([found[0], found[7]], [sizes[0], sizes[7]]),
+                ([77; 2], [77; 2])
+            );
+
+            // Arrays that are lent, twice, and the number on the device.
+            let (mut heads, mut sums) =
+                (device.upload(&[77_u16; 6])?, device.upload(&[77_u64; 6])?);
+            let by_key = || device.reduce_by_key(&keys, &values).variant(variant.name);
+            let request = by_key().keys_to(&mut heads).output_to(&mut sums);
+            let mut prepared = request.prepare_sum()?;
+            assert!(prepared.keys().is_err());
+            prepared.enqueue()?;
+            prepared.enqueue()?;
+            assert_eq!(prepared.count()?, 3);
+            assert_eq!(prepared.keys()?.to_vec()?[..3], [4, 9, 4]);
+            drop(prepared);
+            assert_eq!(sums.to_vec()?[..3], [3, 12, 6]);
+
+            for len in [5, 7] {
+                let mut place = device.upload(&vec![77_u16; len])?;
+                let given = format!("{len} elements");
+                let wanted = "an output of 6 elements";
+                refused(runs().keys_to(&mut place).run_counted(), wanted, &given);
+                refused(by_key().keys_to(&mut place).prepare_max(), wanted, &given);
+                assert_eq!(place.to_vec()?, vec![77; len]);
+            }
+        }
+        let mut place = device.upload(&[77_u32; 7])?;
+        let request = device.select_request(&values, Compare::less(5));
+        let (_, count) = request.output_to(place.slice_mut(..6)?).run_counted()?;
+        assert_eq!((count, &place.to_vec()?[..4]), (4, &[1, 2, 3, 4][..]));
+        let request = device.sorted_unique_request(&keys);
+        let mut place = device.upload(&[77_u16; 6])?;
+        let (_, count) = request.output_to(&mut place).run_counted()?;
+        assert_eq!((count, &place.to_vec()?[..2]), (2, &[4, 9][..]));
+    }
+    Ok(())
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub struct Reduction<T> {
     part: Part,
     data: Data,
     make: Make<T>,
+    /// Whether the result is written to an array on the device. Minima and maxima are then of the family `segments`.
+    stays: bool,
 }
 
 impl<T: Number> Reduction<T> {
@@ -57,6 +59,7 @@ impl<T: Number> Reduction<T> {
             part: Part::WHOLE,
             data,
             make: Make::hashed(from_hash),
+            stays: false,
         }
     }
 
@@ -150,7 +153,10 @@ impl<T: Number + Reducible<Sum: Total>> Problem for Reduction<T> {
         if let Data::Equal = self.data {
             elements.push_str(" equal");
         }
-        let name = format!("{} of {elements} {}", self.operator.name(), T::NAME);
+        let mut name = format!("{} of {elements} {}", self.operator.name(), T::NAME);
+        if self.stays {
+            name.push_str(" on the device");
+        }
         match self.data {
             Data::NanAt(places) => format!("{name}, NaN at {places:?}"),
             Data::Fractions(_) => format!("{name}, rounded"),
@@ -174,6 +180,20 @@ impl<T: Number + Reducible<Sum: Total>> Problem for Reduction<T> {
     ) -> Result<Prepared<'a, Option<Value<T>>>> {
         let values = input.slice(self.part.range(self.len))?;
         let request = with_variant!(device.reduce(values), variant);
+        if self.stays {
+            macro_rules! of {
+                ($prepare:ident, $value:ident) => {
+                    prepared!(request.output_on_device().$prepare()?, |it| {
+                        Ok(Some(Value::$value(it.output()?.to_vec()?[0])))
+                    })
+                };
+            }
+            return Ok(match self.operator {
+                Operator::ArgMin => of!(prepare_argmin, Index),
+                Operator::Mean => of!(prepare_mean, Mean),
+                other => unreachable!("no problem is the {other} on the device"),
+            });
+        }
         let prepared = request.prepare(self.operator)?;
         Ok(prepared!(prepared, |it| it.finish()))
     }
@@ -359,6 +379,12 @@ fn of_type<T: Number + Reducible<Sum: Total>>(all: &mut Vec<Workload>, scale: Sc
         add(Reduction {
             part: Part([1, 2]),
             ..Reduction::new(operator, 4998, Data::Exact)
+        });
+    }
+    for operator in [Operator::Mean, Operator::ArgMin] {
+        add(Reduction {
+            stays: true,
+            ..Reduction::new(operator, 3000, Data::Exact)
         });
     }
     for operator in [

@@ -38,8 +38,8 @@ pub use instances::Kernels;
 #[cfg(feature = "ladder")]
 pub use ladder::*;
 pub use ops::{
-    Accumulator, ArgMax, ArgMin, Element, Found, Key, Max, Mean, Min, Product, Reduction, Sum,
-    Total, Widened,
+    Accumulator, ArgMax, ArgMin, Dividend, Element, Found, Key, Max, Mean, Min, Product, Reduction,
+    Sum, Total, Widened,
 };
 
 use crate::catalogue::declare_family;

@@ -15,7 +15,7 @@ use core::{
 
 use cuda_std::{Plain, bf16, convert::f16_to_f32, f16, view::Wide, warp::Shuffle};
 
-pub use super::mean::{Mean, Total, Widened};
+pub use super::mean::{Dividend, Mean, Total, Widened};
 use super::narrow::{first_equal, is_narrow, most_wanted_bits, sum_of_bytes};
 
 /// A reduction: how an element becomes a partial result, and how two partial results become one.

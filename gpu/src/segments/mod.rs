@@ -41,7 +41,13 @@ declare_family! {
         Naive {
             name: "naive",
             idea: "a thread per segment: the longest segment takes as long as it is",
-            kernels: ["segments_naive", "segments_runs", "segments_lengths", "segments_check"],
+            kernels: [
+                "segments_naive",
+                "segments_runs",
+                "segments_lengths",
+                "segments_check",
+                "segments_means",
+            ],
         },
         WarpPerSegment {
             name: "warp_per_segment",
@@ -51,6 +57,7 @@ declare_family! {
                 "segments_runs",
                 "segments_lengths",
                 "segments_check",
+                "segments_means",
             ],
         },
     ],
@@ -64,6 +71,7 @@ declare_family! {
             "segments_runs",
             "segments_lengths",
             "segments_check",
+            "segments_means",
         ],
     },
 }

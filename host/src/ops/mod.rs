@@ -5,9 +5,9 @@
 //! returns the result. If a choice is made last, the method is itself the request, and the last call returns the result:
 //! `reduce(…).sum()` and `reduce_columns(…).max()`, with the short forms `sum` and `column_sums`; `gemm(…).run()`, with the
 //! short form `matmul`. An option of a request is a noun: `variant(…)`, `boundary(…)`, `alpha(…)`. A method that sets where
-//! the result goes ends in `_to`: [`output_to`](Request::output_to), for a second result `values_to` and `positions_to`, and
-//! for a product `add_to`, which also reads the place. Results that would come to the host stay on the device with
-//! `output_on_device`, and where a reduction has an `output_to`.
+//! the result goes ends in `_to`: [`output_to`](Request::output_to), for a second result `values_to`, `positions_to` and
+//! `keys_to`, and for a product `add_to`, which also reads the place. Results that would come to the host stay on the device
+//! with `output_on_device`, and where a reduction has an `output_to`.
 //!
 //! Every request is a [`Request`] of an [`Operation`]. Every prepared form is a [`Prepared`]: its variant is chosen, its
 //! result has its memory, and it can be queued repeatedly. Choosing a variant and checking whether it can solve the problem

@@ -408,6 +408,16 @@ impl<Op: Operation, D: Destination<Op::Output>> Request<Op, D> {
     }
 }
 
+impl<Op: Counted, D: Destination<Op::Output>> Request<Op, D> {
+    /// Runs the work, waits for the number of results, and returns the place and the number.
+    pub(super) fn counted(self) -> Result<(D::Claimed, usize)> {
+        let mut prepared = self.prepare()?;
+        prepared.enqueue()?;
+        let count = prepared.count()?;
+        Ok((prepared.into_output()?, count))
+    }
+}
+
 /// An operation whose variant is chosen and whose result has its memory, of type `R`.
 pub struct Prepared<Op: Operation, R = <Op as Operation>::Output> {
     device: Device,

@@ -68,37 +68,9 @@ reductions! {
     argmin(T) argmin -> u64, give_positions;;
     /// The position of the greatest element among all, the first of several, or of the first NaN.
     argmax(T) argmax -> u64, give_positions;;
-}
-
-/// The arithmetic mean of all elements, a float of Python's, for which the host waits; or along the first or the last axis, an
-/// array of `float64`.
-#[pyfunction]
-#[pyo3(signature = (x, axis=None, *, stream=None))]
-pub fn mean(
-    py: Python<'_>,
-    x: Any<'_, '_>,
-    axis: Option<isize>,
-    stream: Maybe<'_, '_>,
-) -> PyResult<Py<PyAny>> {
-    const NAME: &str = "mean";
-    let mut call = Call::new(x, stream)?;
-    let x = call.source(x)?;
-    if let Some(axis) = axis {
-        let (along, shape) = Along::of(NAME, &x, axis)?;
-        return by_type!(NAME, x.dtype, [U8 U16 I32 U32 F32 F64], T => {
-            let means = py.detach(|| {
-                call.device.reduce_axis(along.view::<T>(&call.device)?, along.results).mean()
-            });
-            call.give(py, means.map_err(raised)?, shape)
-        });
-    }
-    let elements = x.elements(NAME)?;
-    let mean = by_type!(NAME, x.dtype, [U8 U16 U32 U64 I32 I64 F16 Bf16 F32 F64], T => {
-        py.detach(|| call.device.mean(elements.view::<T>(&call.device)?)).map_err(raised)
-    })?;
-    let mean = mean
-        .ok_or_else(|| PyValueError::new_err("mean: an element at least required, none given"))?;
-    Ok(mean.into_pyobject(py)?.into_any().unbind())
+    /// The arithmetic mean of all elements, or along the first or the last axis, as `float64`. Of integers it is the exact sum
+    /// divided and rounded once. The result stays on the device.
+    mean(T) mean -> f64, give; [U8 U16 I32 U32 F32 F64] -> f64;
 }
 
 /// The median of all elements: the mean of the two in the middle if their number is even. A float of Python's, for which the

@@ -8,7 +8,7 @@ use warpwright::{Device, Result, Vector};
 use super::{Cut, Item, Reduce, check_all};
 use crate::reduce::{Data, Reduction, Truth, truth};
 use crate::sample::Part;
-use crate::{Bits, Prepared, Problem, Total, Verdict, Workload, parallel, prepared, with_variant};
+use crate::{Prepared, Problem, Total, Verdict, Workload, parallel, prepared, with_variant};
 
 /// The means of segments given by offsets.
 #[derive(Clone)]
@@ -28,23 +28,9 @@ impl<T: Item + Averaged> Means<T> {
     }
 }
 
-/// The means of segments, of those that have elements.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Found(pub Vec<Option<f64>>);
-
-impl Bits for Found {
-    fn bits(&self) -> Vec<u8> {
-        let bits = |mean: &Option<f64>| match mean {
-            Some(mean) => [&[1][..], &mean.to_ne_bytes()].concat(),
-            None => vec![0],
-        };
-        self.0.iter().flat_map(bits).collect()
-    }
-}
-
 impl<T: Item + Averaged> Problem for Means<T> {
     type Input = (Vector<T>, Segments);
-    type Answer = Found;
+    type Answer = Vec<f64>;
     type Truth = Vec<Truth>;
 
     fn family(&self) -> &'static str {
@@ -68,15 +54,15 @@ impl<T: Item + Averaged> Problem for Means<T> {
         device: &Device,
         (values, segments): &'a Self::Input,
         variant: Option<&str>,
-    ) -> Result<Prepared<'a, Found>> {
+    ) -> Result<Prepared<'a, Vec<f64>>> {
         let values = values.slice(self.0.here())?;
         let mut request = with_variant!(device.reduce_segments(values, segments), variant);
         if self.0.is_apart {
             request = request.apart();
         }
-        Ok(prepared!(request.prepare_mean()?, |it| Ok(Found(
-            it.finish()?
-        ))))
+        Ok(prepared!(request.prepare_mean()?, |it| it
+            .output()?
+            .to_vec()))
     }
 
     fn truth(&self, set: usize) -> Vec<Truth> {
@@ -91,9 +77,10 @@ impl<T: Item + Averaged> Problem for Means<T> {
         })
     }
 
-    fn check(&self, truth: &Vec<Truth>, answer: &Found) -> Verdict {
-        check_all(truth, &answer.0, |truth, mean| {
-            Reduction::<T>::check(truth, mean.map(Value::Mean))
+    fn check(&self, truth: &Vec<Truth>, answer: &Vec<f64>) -> Verdict {
+        check_all(truth, answer, |truth, mean| match truth {
+            Truth::None if mean.is_nan() => Ok(()),
+            _ => Reduction::<T>::check(truth, Some(Value::Mean(*mean))),
         })
     }
 }
@@ -140,11 +127,14 @@ mod tests {
         });
         let truth = means.truth(0);
         assert_eq!(truth, [Truth::Real(257.0 / 3.0, 0.0)]);
-        let check = |found: &[Option<f64>]| means.check(&truth, &Found(found.to_vec()));
-        assert!(check(&[Some(257.0 / 3.0)]).is_ok());
-        for wrong in [&[None][..], &[Some(85.0)], &[], &[Some(257.0 / 3.0), None]] {
+        let check = |found: &[f64]| means.check(&truth, &found.to_vec());
+        assert!(check(&[257.0 / 3.0]).is_ok());
+        for wrong in [&[f64::NAN][..], &[85.0], &[], &[257.0 / 3.0, f64::NAN]] {
             assert!(check(wrong).is_err(), "{wrong:?}");
         }
-        assert_eq!(Means::<f32>::new(0, 2).truth(0), [Truth::None; 2]);
+        let none = Means::<f32>::new(0, 2);
+        assert_eq!(none.truth(0), [Truth::None; 2]);
+        assert!(none.check(&none.truth(0), &vec![f64::NAN; 2]).is_ok());
+        assert!(none.check(&none.truth(0), &vec![0.0; 2]).is_err());
     }
 }

@@ -11,7 +11,7 @@ use warpwright::ops::segments::{Operator, Segments};
 use warpwright::ops::select::Ordered;
 use warpwright::{Device, Result, Vector};
 
-pub use self::means::{Found, Means};
+pub use self::means::Means;
 pub(crate) use self::runs::Keys;
 pub use self::runs::{ByKey, Key, Lengths, Runs};
 use crate::parallel;

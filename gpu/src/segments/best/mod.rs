@@ -24,6 +24,7 @@
 
 mod check;
 mod join;
+mod means;
 mod runs;
 mod spread;
 mod starts;
@@ -31,6 +32,7 @@ mod tile;
 
 pub use check::{SegmentsCheck, segments_check};
 pub use join::{SegmentsJoin, segments_join};
+pub use means::{SegmentsMeans, segments_means};
 pub(crate) use runs::with_keys;
 pub use runs::{SegmentsLengths, SegmentsRuns, segments_lengths, segments_runs};
 pub use spread::{SegmentsSpread, segments_spread};

@@ -1,8 +1,12 @@
 //! The element types: the kernels of each type, and how their partial results become results.
 
-use cuda_std::{bf16, f16};
-use warpwright_gpu::reduce::{
-    ArgMax, ArgMin, Element as GpuElement, Found, Max, Mean, Min, Product, Reduction, Sum, Total,
+use cuda_std::{bf16, f16, kernel::Entry};
+use warpwright_gpu::{
+    reduce::{
+        ArgMax, ArgMin, Dividend, Element as GpuElement, Found, Max, Mean, Min, Product, Reduction,
+        Sum, Total,
+    },
+    segments::SegmentsMeans,
 };
 
 use super::{
@@ -10,7 +14,7 @@ use super::{
         plan::{Place, Plan},
         scan::Operator as SegmentsOperator,
         sealed::Sealed,
-        segments::{Bounds, plan as plan_segments},
+        segments::{Bounds, plan as plan_segments, plan_means},
     },
     Operator,
     plan::{Partial, plan, plan_to},
@@ -25,7 +29,7 @@ pub trait Reducible: Element + GpuElement + Sealed {
 
     #[doc(hidden)]
     fn plan(operator: Operator, plan: &mut Plan<'_>, input: Place<Self>) -> Result<Place<u8>>;
-    /// Plans a sum, a product or a position, of some elements, with the result as the output.
+    /// Plans a sum, a product, a mean or a position, of some elements, with the result as the output.
     #[doc(hidden)]
     fn plan_on_device(operator: Operator, plan: &mut Plan<'_>, input: Place<Self>) -> Result<()>;
     #[doc(hidden)]
@@ -60,22 +64,8 @@ fn partial<A: Copy>(bits: Partial) -> A {
     unsafe { (&raw const bits).cast::<A>().read() }
 }
 
-/// Returns `sum / len`, rounded once. `len` must not be 0.
-pub fn quotient(sum: i128, len: usize) -> f64 {
-    let magnitude = sum.unsigned_abs();
-    // The dividend is shifted up as far as possible, so that the quotient has at least 64 bits.
-    let shift = magnitude.leading_zeros() % u128::BITS;
-    let (dividend, divisor) = (magnitude << shift, len as u128);
-    // The remainder only decides on which side of a tie the quotient lies. The quotient's lowest bit, for which an `f64`
-    // has no room, says the same.
-    let rest = u128::from(!dividend.is_multiple_of(divisor));
-    let quotient = ((dividend / divisor) | rest) as f64;
-    let mean = quotient * 2_f64.powi(-(shift as i32));
-    if sum < 0 { -mean } else { mean }
-}
-
 macro_rules! reducible {
-    ($($ty:ty: $sum:ty, $mean:ident, |$bits:ident, $len:ident| $mean_of:expr;)*) => { $(
+    ($($ty:ty: $sum:ty, $mean:ident as $dividend:ty;)*) => { $(
         impl Reducible for $ty {
             type Sum = $sum;
 
@@ -106,6 +96,11 @@ macro_rules! reducible {
                         let found = plan::<ArgMin<$ty>>(to, input)?;
                         to.copy(index_of(found));
                         Ok(())
+                    }
+                    Operator::Mean => {
+                        let sum = plan::<$mean<$ty>>(to, input)?;
+                        let kernel = Entry::of::<SegmentsMeans<$dividend>>();
+                        plan_means(to, kernel, sum, (Place::none(), 1), input.len())
                     }
                     _ => {
                         let found = plan::<ArgMax<$ty>>(to, input)?;
@@ -140,47 +135,22 @@ macro_rules! reducible {
             fn index_of(bits: Partial, _least: bool) -> u64 {
                 partial::<Found<<$ty as GpuElement>::Key>>(bits).index
             }
-            fn mean_of($bits: Partial, $len: usize) -> f64 {
-                $mean_of
+            fn mean_of(bits: Partial, len: usize) -> f64 {
+                partial::<$dividend>(bits).quotient(len)
             }
         }
     )* };
 }
 // 64 bits hold the sum of all bytes, or of all 16-bit elements, that a memory can hold.
 reducible! {
-    u8: u64, Sum, |bits, len| quotient(partial::<u64>(bits).into(), len);
-    u16: u64, Sum, |bits, len| quotient(partial::<u64>(bits).into(), len);
-    u32: u64, Mean, |bits, len| quotient(partial::<Total>(bits).bits() as i128, len);
-    i32: i64, Mean, |bits, len| quotient(partial::<Total>(bits).bits() as i128, len);
-    u64: u64, Mean, |bits, len| quotient(partial::<Total>(bits).bits() as i128, len);
-    i64: i64, Mean, |bits, len| quotient(partial::<Total>(bits).bits() as i128, len);
-    f32: f32, Sum, |bits, len| f64::from(partial::<f32>(bits)) / len as f64;
-    f64: f64, Sum, |bits, len| partial::<f64>(bits) / len as f64;
-    f16: f32, Sum, |bits, len| f64::from(partial::<f32>(bits)) / len as f64;
-    bf16: f32, Sum, |bits, len| f64::from(partial::<f32>(bits)) / len as f64;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quotient;
-
-    #[test]
-    fn a_quotient_is_rounded_once() {
-        let most = i128::from(u64::MAX);
-        assert_eq!(quotient(0, 3), 0.0);
-        assert_eq!(quotient(i128::from(i64::MAX) * 2, 2), i64::MAX as f64);
-        assert_eq!(quotient(i128::from(i64::MIN) * 7, 7), i64::MIN as f64);
-        assert_eq!(quotient(-1, 3), -1.0 / 3.0);
-        // The quotient is above the tie between two floats by less than a neighboring float can show.
-        let tie = (1_i128 << 53) + 1;
-        assert_eq!(quotient(tie * 3, 3), (1_u64 << 53) as f64);
-        assert_eq!(quotient(tie * 3 + 1, 3), ((1_u64 << 53) + 2) as f64);
-        assert_eq!(quotient(-(tie * 3 + 1), 3), -(((1_u64 << 53) + 2) as f64));
-        assert_eq!(
-            quotient(tie * most - 1, u64::MAX as usize),
-            (1_u64 << 53) as f64
-        );
-        assert_eq!(quotient(i128::MAX, 1), 2_f64.powi(127));
-        assert_eq!(quotient(1, usize::MAX), 2_f64.powi(-64));
-    }
+    u8: u64, Sum as u64;
+    u16: u64, Sum as u64;
+    u32: u64, Mean as Total;
+    i32: i64, Mean as Total;
+    u64: u64, Mean as Total;
+    i64: i64, Mean as Total;
+    f32: f32, Sum as f32;
+    f64: f64, Sum as f64;
+    f16: f32, Sum as f32;
+    bf16: f32, Sum as f32;
 }

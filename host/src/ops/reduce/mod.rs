@@ -20,7 +20,6 @@ use crate::{
     named::named,
 };
 
-pub(super) use self::element::quotient;
 pub use self::{element::Reducible, plan::Partial};
 pub use warpwright_gpu::reduce::Variant;
 
@@ -325,6 +324,8 @@ on_device! {
     argmin, prepare_argmin -> u64, ArgMin;
     /// Finds the position of the greatest element, as [`Device::argmax`] does.
     argmax, prepare_argmax -> u64, ArgMax;
+    /// Computes the arithmetic mean, with the bits of [`Device::mean`].
+    mean, prepare_mean -> f64, Mean;
 }
 
 impl<'a, T: Reducible, D> DeviceReduceRequest<'a, T, D> {

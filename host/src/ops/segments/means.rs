@@ -1,36 +1,35 @@
-//! Means of segments: the device adds, and the host divides.
+//! Means of segments.
 
-use std::marker::PhantomData;
-
-use cuda_std::{bf16, f16};
-use warpwright_gpu::Family;
+use cuda_std::{
+    bf16, f16,
+    kernel::{Entry, EntryOf},
+};
+use warpwright_gpu::{Family, reduce::Dividend, segments::SegmentsMeans};
 
 use super::{
     super::{
         plan::Plan,
-        reduce::{Reducible, quotient},
-        request::{Operation, Prepared, Shape},
+        reduce::Reducible,
+        request::{Destination, Operation, Prepared, Shape},
     },
-    Operator, Over, SegmentReduction, Segments, SegmentsRequest, Words,
+    Bounds, Groups, Operator, Over, Segments, SegmentsRequest,
+    plan::means,
 };
 use crate::{
-    buffer::{Vector, VectorView, host_vec},
+    buffer::{Vector, VectorView},
     device::Device,
     error::{Error, InvalidKind, Result},
 };
 
-/// The operation's name for errors.
-const MEAN: &str = "mean of segments";
-
 impl Device {
-    /// Computes the mean of each segment of `values`: see [`SegmentsRequest::mean`]. Waits for the means.
+    /// Computes the mean of each segment of `values`: see [`SegmentsRequest::mean`]. Queues the work and does not wait.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
     /// let device = warpwright::Device::auto()?;
     /// let values = device.upload(&[1_u8, 2, 250, 255])?;
-    /// let segments = device.segments(device.upload(&[0_u32, 2, 2, 4])?)?;
-    /// assert_eq!(device.segment_means(&values, &segments)?, [Some(1.5), None, Some(252.5)]);
+    /// let segments = device.segments(device.upload(&[0_u32, 2, 4])?)?;
+    /// assert_eq!(device.segment_means(&values, &segments)?.to_vec()?, [1.5, 252.5]);
     /// # Ok(())
     /// # }
     /// ```
@@ -41,143 +40,120 @@ impl Device {
         &self,
         values: impl Into<VectorView<'a, T>>,
         segments: &'a Segments,
-    ) -> Result<Vec<Option<f64>>> {
+    ) -> Result<Vector<f64>> {
         self.reduce_segments(values, segments).mean()
     }
 }
 
 /// An element of whose segments the means can be found: `u8 u16 u32 i32 f32 f64 f16 bf16`. Sums of `u64` and `i64` wrap, and
 /// would give wrong means. Other crates cannot implement this trait.
-pub trait Averaged: Reducible {
-    /// The most elements of a segment whose sum cannot overflow, whatever their values. A segment of more is refused. For
-    /// floats there is no such limit.
+pub trait Averaged: Reducible<Sum: Dividend> {
+    /// The most elements whose sum cannot overflow, whatever their values. Segments that have more of them together are
+    /// refused. For floats there is no such limit.
     const MOST_ADDENDS: usize;
-
     #[doc(hidden)]
-    fn mean(sum: Self::Sum, len: usize) -> f64;
+    const MEANS: EntryOf<SegmentsMeans<Self::Sum>>;
 }
 
 macro_rules! averaged {
-    ($($ty:ident: $most:expr, |$sum:ident, $len:ident| $mean:expr;)*) => { $(
+    ($($ty:ident as $sum:ident: $most:expr;)*) => { $(
         impl Averaged for $ty {
             const MOST_ADDENDS: usize = $most;
-            fn mean($sum: Self::Sum, $len: usize) -> f64 {
-                $mean
-            }
+            const MEANS: EntryOf<SegmentsMeans<$sum>> = Entry::of::<SegmentsMeans<$sum>>();
         }
     )* };
 }
 averaged! {
-    u8: (u64::MAX / u8::MAX as u64) as usize, |sum, len| quotient(sum.into(), len);
-    u16: (u64::MAX / u16::MAX as u64) as usize, |sum, len| quotient(sum.into(), len);
-    u32: (u64::MAX / u32::MAX as u64) as usize, |sum, len| quotient(sum.into(), len);
-    i32: (i64::MIN / i32::MIN as i64) as usize, |sum, len| quotient(sum.into(), len);
-    f32: usize::MAX, |sum, len| f64::from(sum) / len as f64;
-    f64: usize::MAX, |sum, len| sum / len as f64;
-    f16: usize::MAX, |sum, len| f64::from(sum) / len as f64;
-    bf16: usize::MAX, |sum, len| f64::from(sum) / len as f64;
+    u8 as u64: (u64::MAX / u8::MAX as u64) as usize;
+    u16 as u64: (u64::MAX / u16::MAX as u64) as usize;
+    u32 as u64: (u64::MAX / u32::MAX as u64) as usize;
+    i32 as i64: (i64::MIN / i32::MIN as i64) as usize;
+    f32 as f32: usize::MAX;
+    f64 as f64: usize::MAX;
+    f16 as f32: usize::MAX;
+    bf16 as f32: usize::MAX;
 }
 
-/// Returns the mean of a segment of `len` elements with this sum, if it has elements.
-fn mean<T: Averaged>(sum: T::Sum, len: usize) -> Result<Option<f64>> {
-    if len > T::MOST_ADDENDS {
-        let most = T::MOST_ADDENDS;
-        return Err(Error::invalid(
-            InvalidKind::TooLarge,
-            MEAN,
-            format!("at most {most} elements of a segment, whose sum surely fits 64 bits"),
-            format!("{len}"),
-        ));
-    }
-    Ok((len > 0).then(|| T::mean(sum, len)))
-}
-
-/// Writes the means of the segments with these sums and offsets.
-fn divide<T: Averaged, O: Copy + Into<u64>>(
-    sums: &[T::Sum],
-    offsets: &[O],
-    means: &mut [Option<f64>],
-) -> Result<()> {
-    for ((to, sum), pair) in means.iter_mut().zip(sums).zip(offsets.windows(2)) {
-        let [begin, end] = [pair[0], pair[1]].map(Into::<u64>::into);
-        *to = mean::<T>(*sum, (end - begin) as usize)?;
-    }
-    Ok(())
-}
-
-/// Means of segments. The workspace is that of sums.
+/// Means of segments. The workspace is that of sums, and the sums.
 #[derive(Debug)]
-pub struct Means<'a, T: Reducible>(SegmentReduction<'a, T, &'a Segments, T::Sum>);
+pub struct Means<'a, T>(Over<'a, T, &'a Segments>);
 
-/// Means of segments whose variant is chosen and whose sums have their memory. The output are the sums.
-pub type PreparedMeans<'a, T> = Prepared<Means<'a, T>>;
+/// Means of segments whose variant is chosen and which have their memory.
+pub type PreparedMeans<'a, T, R = Vector<f64>> = Prepared<Means<'a, T>, R>;
 
-impl<'a, T: Averaged> SegmentsRequest<'a, T> {
-    /// Computes the means, and waits for them. A segment without elements has none.
+/// The result of preparing means of `T`s.
+type Ready<'a, T, D> = Result<PreparedMeans<'a, T, <D as Destination<Vector<f64>>>::Claimed>>;
+
+impl<'a, T: Averaged, D: Destination<Vector<f64>>> SegmentsRequest<'a, T, D> {
+    /// Computes the means. That of a segment without elements is NaN.
     ///
     /// For integers this is the exact sum divided by the number of elements and rounded once, to the nearest `f64`, so the
     /// result is the same on every device, for every variant. For floats this is the [`sum`](Self::sum) divided in `f64`: it is
-    /// the same bits wherever the sum is, has the sum's error and one rounding more, and is infinite if the sum is.
-    ///
-    /// The device adds, and the host divides: it gets the sums and the offsets. To go on with the device, take the sums.
+    /// the same bits wherever the sum is, has the sum's error and one rounding more, and is infinite if the sum is. Queues the
+    /// work and does not wait.
     ///
     /// # Errors
-    /// As for [`sum`](Self::sum). Also [`Error::Invalid`] if a segment has so many integers that their sum could overflow
-    /// ([`Averaged::MOST_ADDENDS`]).
-    pub fn mean(self) -> Result<Vec<Option<f64>>> {
-        let mut prepared = self.prepare_mean()?;
-        prepared.enqueue()?;
-        prepared.finish()
+    /// As for [`sum`](Self::sum). Also [`Error::Invalid`] if the segments have so many integers together that a sum could
+    /// overflow ([`Averaged::MOST_ADDENDS`]).
+    pub fn mean(self) -> Result<D::Claimed> {
+        self.prepare_mean()?.made()
     }
 
-    /// Prepares [`mean`](Self::mean): chooses the variant and allocates memory, so that the work can be queued repeatedly.
-    /// [`finish`](PreparedMeans::finish) returns the means.
+    /// Like [`prepare_sum`](Self::prepare_sum), for the means.
     ///
     /// # Errors
-    /// As for [`sum`](Self::sum).
-    pub fn prepare_mean(self) -> Result<PreparedMeans<'a, T>> {
-        let means = |over: Over<'a, T, _>, to| {
-            let (operator, results) = (Operator::Sum, PhantomData);
-            let sums = SegmentReduction {
-                over,
-                operator,
-                results,
-            };
-            (Means(sums), to)
-        };
-        self.with(means).prepare()
+    /// As for [`mean`](Self::mean).
+    pub fn prepare_mean(self) -> Ready<'a, T, D> {
+        self.with(|over, to| (Means(over), to)).prepare()
     }
 }
 
-impl<T: Averaged> PreparedMeans<'_, T> {
-    /// Waits for the work queued last, and returns the means.
-    ///
-    /// # Errors
-    /// As for [`output`](Self::output), and [`SegmentsRequest::mean`].
-    pub fn finish(&self) -> Result<Vec<Option<f64>>> {
-        let sums = self.output()?.to_vec()?;
-        let mut means = host_vec(MEAN, sums.len(), None)?;
-        match &self.op.0.over.groups.words {
-            Words::Narrow(offsets) => divide::<T, _>(&sums, &offsets.to_vec()?, &mut means)?,
-            Words::Wide(offsets) => divide::<T, _>(&sums, &offsets.to_vec()?, &mut means)?,
-        }
-        Ok(means)
+/// Refuses so many elements that their sum could overflow.
+fn require_sum<T: Averaged>(operation: &'static str, len: usize) -> Result<()> {
+    if len <= T::MOST_ADDENDS {
+        return Ok(());
     }
+    Err(Error::invalid(
+        InvalidKind::TooLarge,
+        operation,
+        format!(
+            "at most {} elements of segments, whose sum surely fits 64 bits",
+            T::MOST_ADDENDS
+        ),
+        format!("{len}"),
+    ))
 }
 
-impl<T: Reducible> Operation for Means<'_, T> {
-    type Output = Vector<T::Sum>;
+impl<T: Averaged> Operation for Means<'_, T> {
+    type Output = Vector<f64>;
 
     fn name(&self) -> &'static str {
-        MEAN
+        "mean of segments"
     }
 
     fn family(&self) -> &'static Family {
-        self.0.family()
+        &super::FAMILY
     }
 
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
-        self.0.plan(plan)
+        let Over {
+            values,
+            groups,
+            is_apart,
+        } = &mut self.0;
+        let values = plan.input(*values)?;
+        require_sum::<T>(plan.operation, groups.range().len())?;
+        let bounds = groups.plan(plan, values.len())?;
+        let sums = plan.room::<T::Sum>(bounds.most);
+        let bounds = Bounds {
+            is_apart: *is_apart,
+            results: Some(sums.cast()),
+            ..bounds
+        };
+        T::plan_segments(Operator::Sum, plan, values, &bounds)?;
+        let offsets = (bounds.offsets, bounds.per_offset);
+        means(plan, T::MEANS, sums, offsets, 0)?;
+        Ok(Shape::Vector(bounds.most))
     }
 }
 
@@ -187,22 +163,22 @@ mod tests {
 
     #[test]
     fn sums_that_could_overflow_are_refused() {
-        let most = <u32 as Averaged>::MOST_ADDENDS;
-        assert_eq!(most as u128 * u128::from(u32::MAX), u128::from(u64::MAX));
-        let sum = u64::MAX;
-        assert_eq!(mean::<u32>(sum, most).unwrap(), Some(u32::MAX.into()));
-        let error = mean::<u32>(sum, most + 1).unwrap_err().to_string();
-        for part in ["mean of segments", "at most 4294967297", "4294967298"] {
-            assert!(error.contains(part), "{error}");
+        fn refused<T: Averaged>(most: u64, each: u64, limit: u64) {
+            // The sum of so many is in range, and that of one more not.
+            assert!(u128::from(most) * u128::from(each) <= u128::from(limit));
+            assert!(u128::from(most + 1) * u128::from(each) > u128::from(limit));
+            assert_eq!(T::MOST_ADDENDS as u64, most);
+            require_sum::<T>("means", most as usize).unwrap();
+            let error = require_sum::<T>("means", most as usize + 1).unwrap_err();
+            let text = error.to_string();
+            for part in [format!("at most {most} elements"), format!("{}", most + 1)] {
+                assert!(text.contains(&part), "{text}");
+            }
         }
-        let most = <i32 as Averaged>::MOST_ADDENDS;
-        let least = i32::MIN.into();
-        assert_eq!(mean::<i32>(i64::MIN, most).unwrap(), Some(least));
-        assert!(mean::<i32>(i64::MIN, most + 1).is_err());
-        assert_eq!(
-            mean::<f32>(3.0, usize::MAX).unwrap(),
-            Some(3.0 * 2_f64.powi(-64))
-        );
-        assert_eq!(mean::<u8>(0, 0).unwrap(), None);
+        refused::<u8>(u64::MAX / 255, 255, u64::MAX);
+        refused::<u16>(u64::MAX / 65_535, 65_535, u64::MAX);
+        refused::<u32>((1 << 32) + 1, u32::MAX.into(), u64::MAX);
+        refused::<i32>(1 << 32, 1 << 31, 1 << 63);
+        require_sum::<f32>("means", usize::MAX).unwrap();
     }
 }

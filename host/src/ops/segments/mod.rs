@@ -14,7 +14,7 @@ use warpwright_gpu::{
 
 pub use warpwright_gpu::segments::Variant;
 
-pub(super) use self::plan::plan;
+pub(super) use self::plan::{means as plan_means, plan};
 use self::runs::Distinct;
 pub use self::{
     means::{Averaged, Means, PreparedMeans},
@@ -205,6 +205,7 @@ impl Groups for &Segments {
                 range: self.range(),
             },
             is_apart: false,
+            results: None,
         })
     }
 }
@@ -245,8 +246,8 @@ impl Device {
     pub fn segments<O: Offset>(&self, offsets: Vector<O>) -> Result<Segments> {
         let words = O::words(offsets);
         let len = words.len();
-        let report = Request::new(self, Check { words: &words }).prepare()?;
-        let report = report.made()?.to_vec()?;
+        let check = Request::new(self, Check { words: &words });
+        let report = check.prepare()?.made()?.to_vec()?;
         if report[2] != 0 {
             let first = len - report[2] as usize;
             let [offset, next] = words.pair(first)?;
@@ -375,13 +376,11 @@ impl Operation for Check<'_> {
         plan.uses(self.words.device())?;
         let len = self.words.len();
         if len == 0 {
-            let required = "an offset more than there are segments";
-            return Err(Error::invalid(
+            let (kind, required) = (
                 InvalidKind::Length,
-                CHECK,
-                required,
-                "no offsets",
-            ));
+                "an offset more than there are segments",
+            );
+            return Err(Error::invalid(kind, CHECK, required, "no offsets"));
         }
         let report = Place::<u64>::output(4);
         plan.clear(report);

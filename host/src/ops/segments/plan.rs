@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
-use cuda_std::kernel::Entry;
-use warpwright_gpu::segments::{
-    Kernels, SegmentsStarts, Variant, Width,
-    policy::{BLOCK, MOST_IN_ONE_LAUNCH, shared_bytes, tile_len},
+use cuda_std::kernel::{Entry, EntryOf};
+use warpwright_gpu::{
+    reduce::Dividend,
+    segments::{
+        Kernels, SegmentsMeans, SegmentsStarts, Variant, Width,
+        policy::{BLOCK, MOST_IN_ONE_LAUNCH, shared_bytes, tile_len},
+    },
 };
 
 use super::super::{
@@ -27,6 +30,8 @@ pub struct Bounds {
     pub cuts: Cuts,
     /// Whether each step of `best` is a launch of its own, however few elements there are.
     pub is_apart: bool,
+    /// Where the results go, if not to the output.
+    pub results: Option<Place<u8>>,
 }
 
 impl Bounds {
@@ -46,6 +51,15 @@ impl Bounds {
                 range: 0..len,
             },
             is_apart: false,
+            results: None,
+        }
+    }
+
+    /// Returns the place of the results.
+    fn results<O>(&self) -> Place<O> {
+        match self.results {
+            Some(results) => results.cast(),
+            None => Place::output(self.most),
         }
     }
 }
@@ -103,7 +117,7 @@ pub fn plan<R: Kernels>(plan: &mut Plan<'_>, values: Place<R::In>, bounds: &Boun
             _ => (R::WARP_PER_SEGMENT, 32 * most),
         };
         let config = plan.linear(threads.div_ceil(BLOCK), BLOCK)?;
-        let output = Place::<R::Out>::output(most);
+        let output = bounds.results::<R::Out>();
         let args = (
             values,
             bounds.offsets,
@@ -118,7 +132,7 @@ pub fn plan<R: Kernels>(plan: &mut Plan<'_>, values: Place<R::In>, bounds: &Boun
 }
 
 fn best<R: Kernels>(plan: &mut Plan<'_>, values: Place<R::In>, bounds: &Bounds) -> Result<()> {
-    let output = Place::<R::Out>::output(bounds.most);
+    let output = bounds.results();
     let Some(ids) = bounds.cuts.ids else {
         return tiles::<R>(plan, values, bounds, output);
     };
@@ -212,5 +226,27 @@ fn spread<W: Width + Copy + Into<u64>, O: Copy>(
     );
     // SAFETY: there is an output per segment, and the numbers are those of the segments with elements.
     unsafe { plan.launch(W::SPREAD, config, args) };
+    Ok(())
+}
+
+/// Plans a launch that divides `sums` to means, which are the output: of segments with these offsets, each of so many words; or
+/// if there are none, of `elements` elements.
+pub fn means<S: Dividend>(
+    plan: &mut Plan<'_>,
+    kernel: EntryOf<SegmentsMeans<S>>,
+    sums: Place<S>,
+    (offsets, per_offset): (Place<u32>, u32),
+    elements: usize,
+) -> Result<()> {
+    let config = strided(plan, kernel, sums.len())?;
+    let args = (
+        sums,
+        offsets,
+        per_offset,
+        elements,
+        Place::output(sums.len()),
+    );
+    // SAFETY: the launches before wrote the sums. The offsets do not fall, and the output has an element per sum.
+    unsafe { plan.launch(kernel, config, args) };
     Ok(())
 }

@@ -14,8 +14,9 @@ use super::{
     super::{
         plan::{Place, Plan},
         reduce::Reducible,
-        request::{Counted, New, Operation, Prepared, Request, Shape},
+        request::{Counted, Destination, New, Operation, Prepared, Request, Shape, Writable},
         scan::{heads_of_keys, keys_of, scan_in_place},
+        second::Second,
         select::Selectable,
     },
     Bounds, Groups, Operator, Over, SegmentReduction,
@@ -23,15 +24,14 @@ use super::{
 };
 use crate::{
     buffer::{Element, Vector, VectorView},
-    error::{Error, InvalidKind, Result},
+    error::Result,
 };
 
-/// The runs of equal keys: neighboring keys that are equal.
+/// The runs of equal keys: neighboring keys that are equal. The first key of each goes to an `E`.
 #[derive(Debug)]
-pub struct Runs<'a, K> {
+pub struct Runs<'a, K, E = Vector<K>> {
     keys: VectorView<'a, K>,
-    /// The first key of each run, once the work is planned.
-    heads: Option<Vector<K>>,
+    heads: Second<E>,
     /// The number of runs, in the workspace.
     count: Place<u64>,
 }
@@ -46,15 +46,21 @@ impl<'a, K: Selectable> Runs<'a, K> {
     pub(super) fn of(keys: VectorView<'a, K>) -> Self {
         Self {
             keys,
-            heads: None,
+            heads: Second::new(),
             count: Place::none(),
         }
     }
 
-    fn heads(&self) -> Result<&Vector<K>> {
-        self.heads.as_ref().ok_or_else(no_heads)
+    fn keys_to<E>(self, place: E) -> Runs<'a, K, E> {
+        Runs {
+            keys: self.keys,
+            heads: Second::There(place),
+            count: self.count,
+        }
     }
+}
 
+impl<K: Selectable, E: Writable<Vector<K>>> Runs<'_, K, E> {
     /// Plans what finds the runs of `len` keys, their first keys and their number. Positions of `per_position` words are
     /// written to `positions`, which has room for one per key.
     fn find(
@@ -68,10 +74,8 @@ impl<'a, K: Selectable> Runs<'a, K> {
         let starts = plan.room::<u64>(groups + 1);
         self.count = starts.part(groups, 1);
         plan.result(self.count);
-        let first_keys = Vector::uninit(plan.device, plan.operation, len)?;
-        let output = Place::of(first_keys.view());
+        let output = self.heads.place::<_, K>(plan, Shape::Vector(len))?;
         plan.result(output);
-        self.heads = Some(first_keys);
         if len == 0 {
             plan.clear(starts);
             return Ok(Planned {
@@ -116,16 +120,7 @@ impl<'a, K: Selectable> Runs<'a, K> {
     }
 }
 
-fn no_heads() -> Error {
-    Error::invalid(
-        InvalidKind::NotQueued,
-        "runs of keys",
-        "keys that are planned",
-        "none",
-    )
-}
-
-impl<K: Selectable> Groups for Runs<'_, K> {
+impl<K: Selectable, E: Writable<Vector<K>>> Groups for Runs<'_, K, E> {
     fn name(operator: Operator) -> &'static str {
         match operator {
             Operator::Sum => "sum by key",
@@ -149,6 +144,7 @@ impl<K: Selectable> Groups for Runs<'_, K> {
                 range: 0..len,
             },
             is_apart: false,
+            results: None,
         };
         if is_best(plan) {
             let planned = self.find(plan, len, (Place::none(), 0))?;
@@ -173,8 +169,8 @@ impl<K: Selectable> Distinct<'_, K> {
         let mut prepared = Request::new(elements.device(), distinct).prepare()?;
         prepared.enqueue()?;
         let count = prepared.count()?;
-        let heads = prepared.op.0.heads.take();
-        shortened(heads, prepared.into_output()?, count)
+        let heads = prepared.op.0.heads.take(super::CHECK)?;
+        Ok(shortened(heads, prepared.into_output()?, count))
     }
 }
 
@@ -204,10 +200,27 @@ impl<K: Selectable> Operation for Distinct<'_, K> {
 }
 
 /// A request of a reduction of the values of each run of equal keys.
-pub type ByKeyRequest<'a, K, T, D = New> = Request<Over<'a, T, Runs<'a, K>>, D>;
+pub type ByKeyRequest<'a, K, T, D = New, E = Vector<K>> = Request<Over<'a, T, Runs<'a, K, E>>, D>;
 /// A reduction by key whose variant is chosen and whose results have their memory: room for as many runs as there are keys.
-pub type PreparedByKey<'a, K, T, O, R = Vector<O>> =
-    Prepared<SegmentReduction<'a, T, Runs<'a, K>, O>, R>;
+pub type PreparedByKey<'a, K, T, O, R = Vector<O>, E = Vector<K>> =
+    Prepared<SegmentReduction<'a, T, Runs<'a, K, E>, O>, R>;
+
+impl<'a, K: Selectable, T, D> ByKeyRequest<'a, K, T, D> {
+    /// Writes the first key of each run to `place` instead of a new array: a vector or a view of one, with room for as many
+    /// runs as there are keys. [`output_to`](Self::output_to) says where the results go. Such a request is prepared; its
+    /// prepared form has the number of runs.
+    pub fn keys_to<E: Writable<Vector<K>>>(self, place: E) -> ByKeyRequest<'a, K, T, D, E> {
+        self.with(|over, to| {
+            let groups = over.groups.keys_to(place);
+            let over = Over {
+                values: over.values,
+                groups,
+                is_apart: over.is_apart,
+            };
+            (over, to)
+        })
+    }
+}
 
 /// Makes the methods of a request by key that wait for the number of runs.
 macro_rules! by_key {
@@ -226,8 +239,8 @@ macro_rules! by_key {
                     let mut prepared = self.$prepare()?;
                     prepared.enqueue()?;
                     let count = prepared.count()?;
-                    let heads = prepared.op.over.groups.heads.take();
-                    shortened(heads, prepared.into_output()?, count)
+                    let heads = prepared.op.over.groups.heads.take(stringify!($name))?;
+                    Ok(shortened(heads, prepared.into_output()?, count))
                 }
             )*
         }
@@ -246,26 +259,34 @@ by_key! {
 
 /// Returns the keys and the results of `count` runs.
 fn shortened<K: Element, O: Element>(
-    heads: Option<Vector<K>>,
+    mut heads: Vector<K>,
     mut results: Vector<O>,
     count: usize,
-) -> Result<(Vector<K>, Vector<O>)> {
-    let mut heads = heads.ok_or_else(no_heads)?;
+) -> (Vector<K>, Vector<O>) {
     heads.truncate(count);
     results.truncate(count);
-    Ok((heads, results))
+    (heads, results)
 }
 
-/// The lengths of the runs of equal keys.
+/// The lengths of the runs of equal keys. The first key of each run goes to an `E`.
 ///
 /// The workspace is 4 bytes for each key (8 from 2^32 - 1 keys on), a bit for each key, and 8 bytes for each 2048 keys.
 #[derive(Debug)]
-pub struct RunLengths<'a, K>(pub(super) Runs<'a, K>);
+pub struct RunLengths<'a, K, E = Vector<K>>(pub(super) Runs<'a, K, E>);
 
 /// A request of run lengths.
-pub type RunLengthsRequest<'a, K, D = New> = Request<RunLengths<'a, K>, D>;
+pub type RunLengthsRequest<'a, K, D = New, E = Vector<K>> = Request<RunLengths<'a, K, E>, D>;
 /// Run lengths whose variant is chosen and which have their memory: room for as many runs as there are keys.
-pub type PreparedRunLengths<'a, K, R = Vector<u64>> = Prepared<RunLengths<'a, K>, R>;
+pub type PreparedRunLengths<'a, K, R = Vector<u64>, E = Vector<K>> =
+    Prepared<RunLengths<'a, K, E>, R>;
+
+impl<'a, K: Selectable, D> RunLengthsRequest<'a, K, D> {
+    /// Writes the first key of each run to `place` instead of a new array: a vector or a view of one, with room for as many
+    /// runs as there are keys. [`output_to`](Self::output_to) says where the lengths go.
+    pub fn keys_to<E: Writable<Vector<K>>>(self, place: E) -> RunLengthsRequest<'a, K, D, E> {
+        self.with(|RunLengths(runs), to| (RunLengths(runs.keys_to(place)), to))
+    }
+}
 
 impl<K: Selectable> RunLengthsRequest<'_, K> {
     /// Finds the runs, waits for their number, and returns the first key of each and their lengths.
@@ -273,21 +294,40 @@ impl<K: Selectable> RunLengthsRequest<'_, K> {
     /// # Errors
     /// As for [`Device::run_lengths`](crate::Device::run_lengths), and those of [`prepare`](Self::prepare).
     pub fn run(self) -> Result<(Vector<K>, Vector<u64>)> {
-        let mut prepared = self.prepare()?;
-        prepared.enqueue()?;
-        let count = prepared.count()?;
-        let heads = prepared.op.0.heads.take();
-        shortened(heads, prepared.into_output()?, count)
+        let (heads, lengths, count) = self.run_counted()?;
+        Ok(shortened(heads, lengths, count))
     }
 }
 
-impl<K: Selectable, T: Reducible, O: Element> Counted for SegmentReduction<'_, T, Runs<'_, K>, O> {
+impl<K: Selectable, D: Destination<Vector<u64>>, E: Writable<Vector<K>>>
+    RunLengthsRequest<'_, K, D, E>
+{
+    /// Finds the runs, waits for their number, and returns the places of their first keys and their lengths, and the number.
+    /// The other elements of the places are unspecified.
+    ///
+    /// # Errors
+    /// As for [`run`](RunLengthsRequest::run).
+    pub fn run_counted(self) -> Result<(E, D::Claimed, usize)> {
+        let mut prepared = self.prepare()?;
+        prepared.enqueue()?;
+        let count = prepared.count()?;
+        let heads = prepared.op.0.heads.take(RUN_LENGTHS)?;
+        Ok((heads, prepared.into_output()?, count))
+    }
+}
+
+/// The operation's name for errors.
+const RUN_LENGTHS: &str = "run lengths";
+
+impl<K: Selectable, T: Reducible, O: Element, E: Writable<Vector<K>>> Counted
+    for SegmentReduction<'_, T, Runs<'_, K, E>, O>
+{
     fn counted(&self) -> Place<u64> {
         self.over.groups.count
     }
 }
 
-impl<K: Selectable> Counted for RunLengths<'_, K> {
+impl<K: Selectable, E: Writable<Vector<K>>> Counted for RunLengths<'_, K, E> {
     fn counted(&self) -> Place<u64> {
         self.0.count
     }
@@ -295,28 +335,28 @@ impl<K: Selectable> Counted for RunLengths<'_, K> {
 
 /// The keys of a prepared form.
 macro_rules! keyed {
-    ([$($parameters:tt)*] $prepared:ty, $key:ident, |$it:ident| $runs:expr) => {
-        impl<$($parameters)*> $prepared {
+    ([$($parameters:tt)*] $prepared:ty, |$it:ident| $runs:expr) => {
+        impl<K: Selectable, E: Writable<Vector<K>>, $($parameters)*> $prepared {
             /// Returns the first key of each run of the work queued last, with room for as many runs as there are keys.
             ///
             /// # Errors
             /// As for [`output`](Self::output).
-            pub fn keys(&self) -> Result<&Vector<$key>> {
+            pub fn keys(&self) -> Result<&E> {
                 self.output()?;
                 let $it = &self.op;
-                $runs.heads()
+                $runs.heads.get($it.name())
             }
         }
     };
 }
-keyed!([K: Selectable, T: Reducible, O: Element, R] PreparedByKey<'_, K, T, O, R>, K, |it| it.over.groups);
-keyed!([K: Selectable, R] PreparedRunLengths<'_, K, R>, K, |it| it.0);
+keyed!([T: Reducible, O: Element, R] PreparedByKey<'_, K, T, O, R, E>, |it| it.over.groups);
+keyed!([R] PreparedRunLengths<'_, K, R, E>, |it| it.0);
 
-impl<K: Selectable> Operation for RunLengths<'_, K> {
+impl<K: Selectable, E: Writable<Vector<K>>> Operation for RunLengths<'_, K, E> {
     type Output = Vector<u64>;
 
     fn name(&self) -> &'static str {
-        "run lengths"
+        RUN_LENGTHS
     }
 
     fn family(&self) -> &'static Family {

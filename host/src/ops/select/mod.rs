@@ -241,12 +241,20 @@ impl<T: Element, P: Predicate> SelectRequest<'_, T, P> {
     /// # Errors
     /// As for [`Device::select`], and those of [`prepare`](Self::prepare).
     pub fn run(self) -> Result<Vector<T>> {
-        let mut prepared = self.prepare()?;
-        prepared.enqueue()?;
-        let count = prepared.count()?;
-        let mut selected = prepared.into_output()?;
+        let (mut selected, count) = self.run_counted()?;
         selected.truncate(count);
         Ok(selected)
+    }
+}
+
+impl<T: Element, P: Predicate, D: Destination<Vector<T>>> SelectRequest<'_, T, P, D> {
+    /// Selects, waits for the number of elements, and returns the place and the number. The other elements of the place are
+    /// unspecified.
+    ///
+    /// # Errors
+    /// As for [`Device::select`], and those of [`prepare`](Self::prepare).
+    pub fn run_counted(self) -> Result<(D::Claimed, usize)> {
+        self.counted()
     }
 }
 
@@ -271,10 +279,7 @@ impl<T: Element, P: Predicate, D: Destination<Vector<T>>> PartitionRequest<'_, T
     /// # Errors
     /// As for [`Device::partition`], and those of [`prepare`](Self::prepare).
     pub fn run(self) -> Result<(D::Claimed, usize)> {
-        let mut prepared = self.prepare()?;
-        prepared.enqueue()?;
-        let count = prepared.count()?;
-        Ok((prepared.into_output()?, count))
+        self.counted()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     error::Result,
     ops::{
         plan::{Place, Plan},
-        request::{Counted, New, Operation, Prepared, Request, Shape},
+        request::{Counted, Destination, New, Operation, Prepared, Request, Shape},
         select::{Selectable, plan_unique},
     },
 };
@@ -80,12 +80,20 @@ impl<K: SortKey + Selectable> SortedUniqueRequest<'_, K> {
     /// # Errors
     /// As for [`Device::sorted_unique`], and those of [`prepare`](Self::prepare).
     pub fn run(self) -> Result<Vector<K>> {
-        let mut prepared = self.prepare()?;
-        prepared.enqueue()?;
-        let count = prepared.count()?;
-        let mut unique = prepared.into_output()?;
+        let (mut unique, count) = self.run_counted()?;
         unique.truncate(count);
         Ok(unique)
+    }
+}
+
+impl<K: SortKey + Selectable, D: Destination<Vector<K>>> SortedUniqueRequest<'_, K, D> {
+    /// Finds the different keys, waits for their number, and returns the place and the number. The other elements of the place
+    /// are unspecified.
+    ///
+    /// # Errors
+    /// As for [`Device::sorted_unique`], and those of [`prepare`](Self::prepare).
+    pub fn run_counted(self) -> Result<(D::Claimed, usize)> {
+        self.counted()
     }
 }
 
