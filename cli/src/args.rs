@@ -270,7 +270,17 @@ pub struct Matmul {
     /// Factor of C [default: 1 with --c]; with 0, C does not count, whatever is in it
     #[arg(long, value_name = "X", requires = "c", allow_hyphen_values = true)]
     pub beta: Option<f64>,
-    /// A .npy file of the product's type, M x N, to be added: i32 for i8, f32 for F8E4M3 and F8E5M2, else the same type
+    /// The type of the product, if A is of F8E4M3 [default: f32]
+    #[arg(long, value_name = "TYPE")]
+    pub result: Option<Rounded>,
+    /// A .npy file of the type of sums with one axis of M elements, which multiply the sums of each row: i32 for i8, f64 for
+    /// f64, else f32
+    #[arg(long, value_name = "SCALES")]
+    pub scale_rows: Option<PathBuf>,
+    /// A .npy file of that type with one axis of N elements, which multiply the sums of each column
+    #[arg(long, value_name = "SCALES")]
+    pub scale_columns: Option<PathBuf>,
+    /// A .npy file of the product's type, M x N, to be added: that of --result, i32 for i8, f32 for 8-bit floats, else A's type
     #[arg(long, value_name = "C")]
     pub c: Option<PathBuf>,
     /// A .npy file of the product's type with one axis of N elements, which are added to each row
@@ -289,6 +299,15 @@ pub struct Matmul {
     /// Take the transpose of B, which is then N x K
     #[arg(long)]
     pub transpose_b: bool,
+}
+
+/// A type that a product is rounded to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Rounded {
+    /// 16 bits with 8 of a fraction
+    Bf16,
+    /// 16 bits with 11 of a fraction
+    F16,
 }
 
 /// The function of each element of a product.

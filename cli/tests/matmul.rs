@@ -4,6 +4,7 @@
 mod common;
 
 use common::Folder;
+use half::{bf16, f16};
 use warpwright::cuda_std::{F8E4M3, F8E5M2};
 use warpwright_cli::array::{Array, Data, Element, Shape};
 
@@ -64,6 +65,59 @@ fn products_of_what_does_not_fit() {
     }
 }
 
+/// Products with results of 16 bits, and scales of rows and columns.
+fn rounded_and_scaled(square: impl Fn([f32; 4]) -> Data<f32>) {
+    let folder = Folder::new();
+    folder.matrix("a.npy", 2, 2, &[1.0, -1.5, 2.0, 0.25].map(F8E4M3::from_f32));
+    folder.matrix("b.npy", 2, 2, &[1.0_f32, -1.5, 2.0, 0.25]);
+    folder.vector("rows.npy", &[2.0_f32, 100.0]);
+    folder.vector("columns.npy", &[1.0_f32, -0.5]);
+    folder.vector("bias.npy", &[0.5, -0.5].map(bf16::from_f32));
+    let scaled = "--transpose-b -o out.npy --scale-rows rows.npy --scale-columns columns.npy";
+    folder.succeeds(&format!("matmul b.npy b.npy {scaled}"));
+    let product = Array::F32(square([6.5, -1.625, 162.5, -203.125]));
+    assert_eq!(folder.read("out.npy"), product);
+    folder.succeeds(&format!(
+        "matmul a.npy a.npy {scaled} --result bf16 --bias bias.npy"
+    ));
+    let halves = [7.0, -2.125, 163.0, -203.625].map(bf16::from_f32);
+    let shape = Shape::Matrix {
+        height: 2,
+        width: 2,
+    };
+    let product = Array::Bf16(Data::new(shape, halves.into()).unwrap());
+    assert_eq!(folder.read("out.npy"), product);
+    folder.succeeds(&format!("matmul a.npy a.npy {scaled} --result f16"));
+    let halves = [6.5, -1.625, 162.5, -203.125].map(f16::from_f32);
+    let product = Array::F16(Data::new(shape, halves.into()).unwrap());
+    assert_eq!(folder.read("out.npy"), product);
+    for (line, code, part) in [
+        (
+            "b.npy b.npy -o o.npy --result bf16",
+            1,
+            "--result needs a matrix of F8E4M3",
+        ),
+        ("a.npy a.npy -o o.npy --result f32", 2, "bf16"),
+        (
+            "a.npy a.npy -o o.npy --scale-rows bias.npy",
+            1,
+            "a sum has f32",
+        ),
+        (
+            "a.npy a.npy -o o.npy --scale-rows b.npy",
+            1,
+            "--scale-rows needs one axis",
+        ),
+        (
+            "a.npy a.npy -o o.npy --scale-columns rows.npy --transpose-a --c rows.npy",
+            1,
+            "two axes",
+        ),
+    ] {
+        folder.fails(&format!("matmul {line}"), code, &[part]);
+    }
+}
+
 /// Products of types of 8 bits, whose results have another type, and what else takes them.
 #[test]
 fn elements_of_8_bits() {
@@ -97,6 +151,7 @@ fn elements_of_8_bits() {
     }
     floats(F8E4M3::from_f32, square);
     floats(F8E5M2::from_f32, square);
+    rounded_and_scaled(square);
 
     let folder = Folder::new();
     folder.matrix("a.npy", 2, 2, &[100_i8, -128, 127, 3]);

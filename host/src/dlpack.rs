@@ -10,13 +10,13 @@ use dlpark::{
 };
 
 use crate::{
-    buffer::{Element, Vector, VectorView},
+    buffer::{Element, Vector, VectorView, VectorViewMut},
     device::{Device, DeviceKind},
     error::{Error, InvalidKind, Result},
     executor::capture,
     foreign::{checked, refused},
     matrix::Matrix,
-    rect::MatrixRect,
+    rect::{MatrixRect, MatrixRectMut, within},
 };
 
 impl Device {
@@ -119,15 +119,39 @@ impl Device {
         &'a self,
         tensor: &'a Managed<M>,
     ) -> Result<VectorView<'a, T>> {
-        self.dlpack_lent("dlpack_view", tensor)
-            .map(|(view, [_])| view)
+        let (address, len, [_], _) = self.dlpack_lent::<T, M, 1>("dlpack_view", tensor, false)?;
+        Ok(VectorView::from_parts(address, len, self))
     }
 
-    /// Makes a view of a DLPack tensor of two dimensions, and does not wait: see [`dlpack_view`](Self::dlpack_view).
+    /// Makes a mutable view of a DLPack tensor of one dimension, which stays its owner's, and does not wait: a place for
+    /// results. See [`dlpack_view`](Self::dlpack_view).
     ///
     /// # Errors
-    /// As for [`dlpack_view`](Self::dlpack_view), but that the tensor must be of two dimensions, row by row, without a gap
-    /// between rows.
+    /// As for [`dlpack_vector`](Self::dlpack_vector).
+    ///
+    /// # Safety
+    /// As for [`dlpack_view`](Self::dlpack_view), but that the elements are writable, and nobody else reads or writes them
+    /// before the view's last use is done.
+    pub unsafe fn dlpack_view_mut<
+        'a,
+        T: Element + DlpackElement,
+        M: ManagedTensorBase + 'static,
+    >(
+        &'a self,
+        tensor: &'a mut Managed<M>,
+    ) -> Result<VectorViewMut<'a, T>> {
+        const OPERATION: &str = "dlpack_view_mut";
+        require_writable(OPERATION, tensor)?;
+        let (address, len, [_], _) = self.dlpack_lent::<T, M, 1>(OPERATION, tensor, false)?;
+        Ok(VectorViewMut::from_parts(address, len, self))
+    }
+
+    /// Makes a view of a DLPack tensor of two dimensions, and does not wait: see [`dlpack_view`](Self::dlpack_view). There may
+    /// be gaps between its rows.
+    ///
+    /// # Errors
+    /// As for [`dlpack_view`](Self::dlpack_view), but that the tensor must be of two dimensions, with the elements of a row one
+    /// behind the other, and rows behind each other that do not overlap.
     ///
     /// # Safety
     /// As for [`dlpack_view`](Self::dlpack_view).
@@ -135,36 +159,94 @@ impl Device {
         &'a self,
         tensor: &'a Managed<M>,
     ) -> Result<MatrixRect<'a, T>> {
-        let (view, [height, width]) = self.dlpack_lent("dlpack_rect", tensor)?;
-        MatrixRect::from_vector(view, height, width, width)
+        let (address, len, [height, width], stride) =
+            self.dlpack_lent::<T, M, 2>("dlpack_rect", tensor, true)?;
+        let view = VectorView::from_parts(address, len, self);
+        MatrixRect::from_vector(view, height, width, stride)
     }
 
-    /// Makes a view of a tensor of `N` dimensions. Returns its shape, too.
-    fn dlpack_lent<'a, T, M, const N: usize>(
+    /// Makes a mutable view of a DLPack tensor of two dimensions, and does not wait: see
+    /// [`dlpack_view_mut`](Self::dlpack_view_mut). There may be gaps between its rows, which are not written.
+    ///
+    /// ```
+    /// # use dlpark::{ffi::{DLDataType, DLDevice}, metadata::Fixed, versioned::Dlpack};
+    /// # use warpwright::Device;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // The first two of three columns.
+    /// let mut theirs = Box::new([7.0_f32; 6]);
+    /// let data = theirs.as_mut_ptr();
+    /// let mut tensor = Fixed::new([2, 2], [3, 1]).prepare()?.initialize(theirs);
+    /// tensor.set_data(data.cast()).set_device(DLDevice::CPU).set_dtype(DLDataType::F32);
+    /// // SAFETY: the tensor describes the array, which it owns.
+    /// let mut tensor: Dlpack = unsafe { tensor.finish() };
+    ///
+    /// let device = Device::cpu();
+    /// let matrix = device.upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)?;
+    /// // SAFETY: nobody else uses the array.
+    /// let place = unsafe { device.dlpack_rect_mut::<f32, _>(&mut tensor)? };
+    /// device.gemm(&matrix, &matrix).output_to(place).run()?;
+    /// // SAFETY: the product has been computed, and the array lives.
+    /// let found = unsafe { *data.cast::<[f32; 6]>() };
+    /// assert_eq!(found, [7.0, 10.0, 7.0, 15.0, 22.0, 7.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`dlpack_rect`](Self::dlpack_rect). Also [`Error::Invalid`] if the tensor may only be read.
+    ///
+    /// # Safety
+    /// As for [`dlpack_view_mut`](Self::dlpack_view_mut).
+    pub unsafe fn dlpack_rect_mut<
+        'a,
+        T: Element + DlpackElement,
+        M: ManagedTensorBase + 'static,
+    >(
         &'a self,
+        tensor: &'a mut Managed<M>,
+    ) -> Result<MatrixRectMut<'a, T>> {
+        const OPERATION: &str = "dlpack_rect_mut";
+        require_writable(OPERATION, tensor)?;
+        let (address, len, [height, width], stride) =
+            self.dlpack_lent::<T, M, 2>(OPERATION, tensor, true)?;
+        let view = VectorViewMut::from_parts(address, len, self);
+        MatrixRectMut::from_vector(view, height, width, stride)
+    }
+
+    /// Returns the checked address of a tensor of `N` dimensions, the elements from its first to its last, its shape, and the
+    /// distance between its rows in elements.
+    fn dlpack_lent<T, M, const N: usize>(
+        &self,
         operation: &'static str,
-        tensor: &'a Managed<M>,
-    ) -> Result<(VectorView<'a, T>, [usize; N])>
+        tensor: &Managed<M>,
+        may_have_gaps: bool,
+    ) -> Result<(u64, usize, [usize; N], usize)>
     where
         T: Element + DlpackElement,
         M: ManagedTensorBase + 'static,
     {
-        let (address, shape) = self.valid_dlpack::<T, M, N>(operation, tensor)?;
-        let len = shape.iter().product();
+        let (address, shape, stride) =
+            self.valid_dlpack::<T, M, N>(operation, tensor, may_have_gaps)?;
+        let len = match shape[..] {
+            [height, width] => within(operation, usize::MAX, [height, width, stride])?.len(),
+            _ => shape.iter().product(),
+        };
         let address = checked::<T>(self, operation, address, len)?;
-        Ok((VectorView::from_parts(address, len, self), shape))
+        Ok((address, len, shape, stride))
     }
 
-    /// Returns the address and the shape of a tensor, if it is valid and one of this device's, row by row.
+    /// Returns the address of a tensor, its shape, and the distance between its rows in elements, if it is valid and one of
+    /// this device's, row by row.
     fn valid_dlpack<T: DlpackElement, M: ManagedTensorBase + 'static, const N: usize>(
         &self,
         operation: &'static str,
         tensor: &Managed<M>,
-    ) -> Result<(u64, [usize; N])> {
+        may_have_gaps: bool,
+    ) -> Result<(u64, [usize; N], usize)> {
         let described = tensor.validate();
         let described = described
             .map_err(|error| refused(operation, "a valid tensor", format!("one whose {error},")))?;
-        self.described::<T, N>(operation, &described)
+        self.described::<T, N>(operation, &described, may_have_gaps)
     }
 
     /// Makes a vector of a tensor of `N` dimensions. Returns its shape, too.
@@ -180,14 +262,8 @@ impl Device {
         T: Element + DlpackElement,
         M: ManagedTensorBase + 'static,
     {
-        if tensor.flags().contains(DlpackFlags::READ_ONLY) {
-            return Err(refused(
-                operation,
-                "a tensor that can be written",
-                "one for reading alone",
-            ));
-        }
-        let (address, shape) = self.valid_dlpack::<T, M, N>(operation, &tensor)?;
+        require_writable(operation, &tensor)?;
+        let (address, shape, _) = self.valid_dlpack::<T, M, N>(operation, &tensor, false)?;
         let len = shape.iter().product();
         let owner = Box::new(tensor);
         // SAFETY: by the contract. The tensor keeps the memory until its deleter is called.
@@ -195,12 +271,13 @@ impl Device {
         Ok((vector, shape))
     }
 
-    /// Returns the address and the shape of a tensor, if it is one of this device's, row by row.
+    /// As [`valid_dlpack`](Self::valid_dlpack), of a valid tensor.
     fn described<T: DlpackElement, const N: usize>(
         &self,
         operation: &'static str,
         tensor: &TensorRef<'_>,
-    ) -> Result<(u64, [usize; N])> {
+        may_have_gaps: bool,
+    ) -> Result<(u64, [usize; N], usize)> {
         let own = match self.kind() {
             DeviceKind::Cpu => matches!(
                 tensor.device().device_type,
@@ -244,19 +321,21 @@ impl Device {
                 format!("one of the shape {given:?}"),
             ));
         };
+        let width = *shape.last().unwrap_or(&1);
         if tensor.num_elements() == 0 {
-            return Ok((0, shape));
+            return Ok((0, shape, width));
         }
-        if let Some(strides) = tensor.strides()
-            && !is_row_major(&shape, strides)
-        {
-            let given = format!("a tensor of the shape {given:?} with the strides {strides:?}");
-            return Err(refused(
-                operation,
-                "elements row by row without gaps",
-                given,
-            ));
-        }
+        let stride = match tensor.strides() {
+            None => width,
+            Some(strides) => row_stride(&shape, strides, may_have_gaps).ok_or_else(|| {
+                let required = match may_have_gaps {
+                    true => "elements row by row",
+                    false => "elements row by row without gaps",
+                };
+                let given = format!("a tensor of the shape {given:?} with the strides {strides:?}");
+                refused(operation, required, given)
+            })?,
+        };
         let start = tensor.data_ptr().expose_provenance() as u64;
         let address = if start == 0 {
             Some(0)
@@ -267,20 +346,41 @@ impl Device {
             let given = format!("one {} bytes behind {start:#x}", tensor.byte_offset());
             refused(operation, "an address", given)
         })?;
-        Ok((address, shape))
+        Ok((address, shape, stride))
     }
 }
 
-/// Returns whether the elements of a tensor lie one behind the other. The stride of a dimension of one element is never used.
-fn is_row_major(shape: &[usize], strides: &[i64]) -> bool {
-    let mut expected = 1;
-    for (len, stride) in shape.iter().zip(strides).rev() {
-        if *len != 1 && usize::try_from(*stride) != Ok(expected) {
-            return false;
+/// Refuses a tensor that may only be read.
+fn require_writable<M: ManagedTensorBase>(
+    operation: &'static str,
+    tensor: &Managed<M>,
+) -> Result<()> {
+    if tensor.flags().contains(DlpackFlags::READ_ONLY) {
+        let required = "a tensor that can be written";
+        return Err(refused(operation, required, "one for reading alone"));
+    }
+    Ok(())
+}
+
+/// Returns the distance between the rows of a tensor, in elements, if its elements lie row by row. Between rows there may be
+/// gaps if they are allowed. The stride of a dimension of one element is never used.
+fn row_stride(shape: &[usize], strides: &[i64], may_have_gaps: bool) -> Option<usize> {
+    let width = *shape.last()?;
+    let (mut expected, mut found) = (1, width);
+    for (i, (len, stride)) in shape.iter().zip(strides).rev().enumerate() {
+        if *len != 1 {
+            let stride = usize::try_from(*stride).ok()?;
+            let is_right = stride == expected || i == 1 && may_have_gaps && stride > expected;
+            if !is_right {
+                return None;
+            }
+            if i == 1 {
+                found = stride;
+            }
         }
         expected *= len;
     }
-    true
+    Some(found)
 }
 
 /// Returns the ordinal of a CUDA device.

@@ -54,7 +54,8 @@ impl Device {
     /// # Errors
     /// Those of `work`; [`Error::Invalid`](crate::Error::Invalid) from a call in it that cannot be captured: one that
     /// allocates, waits for the device, or copies from or to the host, work of another handle, work that reads a constant table
-    /// (a convolution with a short mask, a map of positions), and another capture; [`Error::Driver`](crate::Error::Driver).
+    /// (a convolution with a short mask, unless it is [kept in memory](crate::ops::Request::mask_in_memory); a map of
+    /// positions), and another capture; [`Error::Driver`](crate::Error::Driver).
     pub fn capture(&self, work: impl FnOnce() -> Result<()>) -> Result<Graph> {
         let captured = capture::record(
             "capture",

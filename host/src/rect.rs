@@ -80,7 +80,7 @@ shape!(MatrixRect);
 shape!(MatrixRectMut);
 
 /// Returns the range of the elements of `height` x `width` elements of `len`, whose rows are `stride` elements apart.
-fn within(
+pub(crate) fn within(
     operation: &'static str,
     len: usize,
     [height, width, stride]: [usize; 3],

@@ -161,6 +161,14 @@ fn what_the_defects_are_cut_from_does_its_work() {
             assert_eq!(output, sums, "{name}");
         }
     }
+    let name = "cluster_exchange_returned";
+    let mut tripled = of(name);
+    for value in &mut tripled {
+        *value = value.wrapping_mul(3);
+    }
+    for output in outputs(name) {
+        assert_eq!(output, tripled);
+    }
     let name = "map_async_result_one_step_on";
     let mapped: Vec<u32> = of(name)
         .iter()

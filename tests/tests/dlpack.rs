@@ -405,13 +405,65 @@ fn what_can_only_be_read_is_lent() -> Result<()> {
     drop(tensor);
     assert_eq!(drops.load(SeqCst), 1);
 
-    let (tensor, drops) = tensor_of_six::<DLManagedTensor, 2>([2, 3], [3, 1], |_| {});
-    // SAFETY: nobody writes.
-    let rect = unsafe { device.dlpack_rect::<f32, _>(&tensor)? };
-    assert_eq!((rect.height(), rect.width()), (2, 3));
-    assert_eq!(rect.to_vec()?, elements);
+    // Rows without gaps and with them.
+    for (width, expected) in [(3, &elements[..]), (2, &[0.0, 1.0, 3.0, 4.0])] {
+        let shape = [2, width as i64];
+        let (tensor, drops) = tensor_of_six::<DLManagedTensor, 2>(shape, [3, 1], |_| {});
+        // SAFETY: nobody writes.
+        let rect = unsafe { device.dlpack_rect::<f32, _>(&tensor)? };
+        assert_eq!((rect.height(), rect.width(), rect.stride()), (2, width, 3));
+        assert_eq!(rect.to_vec()?, expected);
+        drop(tensor);
+        assert_eq!(drops.load(SeqCst), 1);
+    }
+    // Rows that overlap, that go backwards, and elements that are apart.
+    for strides in [[2, 1], [0, 1], [-3, 1], [3, 2], [1, 2]] {
+        let (tensor, _) = tensor_of_six::<DLManagedTensor, 2>([2, 3], strides, |_| {});
+        // SAFETY: what is refused is not used.
+        let result = unsafe { device.dlpack_rect::<f32, _>(&tensor) };
+        refused(result, &["elements row by row required", "[2, 3]"]);
+    }
+    Ok(())
+}
+
+/// Results go to tensors that stay their owner's, and gaps between rows are not written.
+#[test]
+fn tensors_are_places_for_results() -> Result<()> {
+    let device = devices::cpu();
+    let values = device.upload(&[7.0_f32, 5.0, 6.0])?;
+    let (mut tensor, drops) = tensor_of_six::<DLManagedTensor, 1>([3], [1], |_| {});
+    // SAFETY: nobody else uses the tensor.
+    let place = unsafe { device.dlpack_view_mut::<f32, _>(&mut tensor)? };
+    device.sort_request(&values).output_to(place).run()?;
+    // SAFETY: as above.
+    let sorted = unsafe { device.dlpack_view::<f32, _>(&tensor)? };
+    assert_eq!(sorted.to_vec()?, [5.0, 6.0, 7.0]);
     drop(tensor);
     assert_eq!(drops.load(SeqCst), 1);
+
+    let (mut tensor, drops) = tensor_of_six::<DLManagedTensor, 2>([2, 2], [3, 1], |_| {});
+    let data = tensor.validate().expect("it is valid").data_ptr();
+    // SAFETY: as above.
+    let place = unsafe { device.dlpack_rect_mut::<f32, _>(&mut tensor)? };
+    assert_eq!((place.height(), place.width(), place.stride()), (2, 2, 3));
+    let matrix = device.upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)?;
+    device.gemm(&matrix, &matrix).output_to(place).run()?;
+    device.synchronize()?;
+    // SAFETY: the tensor has these elements, which nobody writes any more.
+    let all = unsafe { *data.cast::<[f32; 6]>() };
+    assert_eq!(all, [7.0, 10.0, 2.0, 15.0, 22.0, 5.0]);
+    // SAFETY: what is refused is not used.
+    let result = unsafe { device.dlpack_view_mut::<f32, _>(&mut tensor) };
+    refused(result, &["dlpack_view_mut: ", "the shape [2, 2]"]);
+    drop(tensor);
+    assert_eq!(drops.load(SeqCst), 1);
+
+    let (mut tensor, _) = tensor_of_six::<DLManagedTensorVersioned, 2>([2, 3], [3, 1], |_| {});
+    // SAFETY: it is true that nobody writes.
+    unsafe { *tensor.flags_mut() |= DlpackFlags::READ_ONLY };
+    // SAFETY: what is refused is not used.
+    let result = unsafe { device.dlpack_rect_mut::<f32, _>(&mut tensor) };
+    refused(result, &["can be written", "for reading alone"]);
     Ok(())
 }
 

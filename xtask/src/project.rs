@@ -127,6 +127,8 @@ pub const LOCAL_MEMORY_ALLOWED: &[(&str, &str)] = &[
     ("gemm_best_fragments_small__e4m3", BYTES),
     ("gemm_best_fragments_small__e5m2", BYTES),
     ("gemm_best_lines__e4m3_256", TWO_SUMS),
+    ("gemm_best_lines__e4m3_bf16_256", TWO_SUMS),
+    ("gemm_best_lines__e4m3_f16_256", TWO_SUMS),
     ("gemm_best_lines__e5m2_256", TWO_SUMS),
     ("sort_best_first__b4", TWO_BLOCKS),
     ("sort_best_items__b1", VALUES),

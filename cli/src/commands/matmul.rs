@@ -1,15 +1,17 @@
 //! `warpwright matmul`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use warpwright::ops::gemm::GemmElement;
+use half::{bf16, f16};
+use warpwright::cuda_std::{F8E4M3, F8E5M2};
+use warpwright::ops::gemm::{GemmElement, Rounded as To};
 use warpwright::{Device, Matrix, Vector};
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 
 use super::{Done, check_variant, failed, families, open, read, same_type, shaped, single, timed};
-use crate::args::{Activation, Global, Matmul};
+use crate::args::{Activation, Global, Matmul, Rounded};
 
 /// Multiplies two matrices and writes the product.
 pub fn run(global: &Global, options: &Matmul) -> Result<()> {
@@ -21,17 +23,31 @@ pub fn run(global: &Global, options: &Matmul) -> Result<()> {
         b: read(&options.b)?,
         c: options.c.as_deref().map(read).transpose()?,
         bias: options.bias.as_deref().map(read).transpose()?,
+        scale_rows: options.scale_rows.as_deref().map(read).transpose()?,
+        scale_columns: options.scale_columns.as_deref().map(read).transpose()?,
     };
-    let variant = global.variant.as_deref();
-    let done = match &inputs.a {
-        Array::F16(a) => matmul(&device, a, &inputs, options, variant, single)?,
-        Array::Bf16(a) => matmul(&device, a, &inputs, options, variant, single)?,
-        Array::F32(a) => matmul(&device, a, &inputs, options, variant, single)?,
-        Array::F64(a) => matmul(&device, a, &inputs, options, variant, |_, x| Ok(x))?,
-        Array::I8(a) => matmul(&device, a, &inputs, options, variant, whole)?,
-        Array::F8E4M3(a) => matmul(&device, a, &inputs, options, variant, single)?,
-        Array::F8E5M2(a) => matmul(&device, a, &inputs, options, variant, single)?,
-        other => {
+    if options.result.is_some() && !matches!(inputs.a, Array::F8E4M3(_)) {
+        let given = inputs.a.dtype();
+        let text = format!("--result needs a matrix of F8E4M3 and the array has {given}");
+        return Err(Error::failed(text).within(options.a.display()));
+    }
+    let product = Product {
+        device: &device,
+        inputs: &inputs,
+        options,
+        variant: global.variant.as_deref(),
+    };
+    let done = match (&inputs.a, options.result) {
+        (Array::F16(a), _) => product.of::<f16>(a, single)?,
+        (Array::Bf16(a), _) => product.of::<bf16>(a, single)?,
+        (Array::F32(a), _) => product.of::<f32>(a, single)?,
+        (Array::F64(a), _) => product.of::<f64>(a, |_, x| Ok(x))?,
+        (Array::I8(a), _) => product.of::<i8>(a, whole)?,
+        (Array::F8E4M3(a), None) => product.of::<F8E4M3>(a, single)?,
+        (Array::F8E4M3(a), Some(Rounded::Bf16)) => product.of::<To<F8E4M3, bf16>>(a, single)?,
+        (Array::F8E4M3(a), Some(Rounded::F16)) => product.of::<To<F8E4M3, f16>>(a, single)?,
+        (Array::F8E5M2(a), _) => product.of::<F8E5M2>(a, single)?,
+        (other, _) => {
             return Err(Error::failed(format!(
                 "matmul needs i8, F8E4M3, F8E5M2, f16, bf16, f32 or f64 and the array has {}: convert it",
                 other.dtype()
@@ -60,6 +76,16 @@ struct Inputs {
     b: Array,
     c: Option<Array>,
     bias: Option<Array>,
+    scale_rows: Option<Array>,
+    scale_columns: Option<Array>,
+}
+
+/// A product that was asked for.
+struct Product<'a> {
+    device: &'a Device,
+    inputs: &'a Inputs,
+    options: &'a Matmul,
+    variant: Option<&'a str>,
 }
 
 fn upload<T: Element>(device: &Device, data: &Data<T>, path: &Path) -> Result<Matrix<T>> {
@@ -73,75 +99,101 @@ fn upload<T: Element>(device: &Device, data: &Data<T>, path: &Path) -> Result<Ma
     matrix.map_err(|error| failed(error).within(path.display()))
 }
 
-fn upload_bias<T: Element>(device: &Device, array: &Array, path: &Path) -> Result<Vector<T>> {
-    let data = same_type::<T>(array, "the product", path)?;
+/// Uploads an array with one axis, the argument of an option, if there is one. It has the type of `what`.
+fn upload_line<T: Element>(
+    device: &Device,
+    (array, path): (&Option<Array>, &Option<PathBuf>),
+    what: &str,
+    option: &str,
+) -> Result<Option<Vector<T>>> {
+    let (Some(array), Some(path)) = (array, path) else {
+        return Ok(None);
+    };
+    let data = same_type::<T>(array, what, path)?;
     if !matches!(data.shape(), Shape::Vector(_)) {
-        let text = "--bias needs one axis and the array has two: save it with reshape(-1)";
+        let text =
+            format!("{option} needs one axis and the array has two: save it with reshape(-1)");
         return Err(Error::failed(text).within(path.display()));
     }
     let vector = device.upload(data.values());
-    vector.map_err(|error| failed(error).within(path.display()))
+    let vector = vector.map_err(|error| failed(error).within(path.display()))?;
+    Ok(Some(vector))
 }
 
-fn matmul<T: Element + GemmElement<Result: Element>>(
-    device: &Device,
-    a: &Data<T>,
-    inputs: &Inputs,
-    options: &Matmul,
-    variant: Option<&str>,
-    factor: impl Fn(&str, f64) -> Result<T::Scale>,
-) -> Result<Done<Array>> {
-    let a = upload(device, a, &options.a)?;
-    let b = same_type::<T>(&inputs.b, "A", &options.b)?;
-    let b = upload(device, b, &options.b)?;
-    let bias = match (&inputs.bias, &options.bias) {
-        (Some(bias), Some(path)) => Some(upload_bias::<T::Result>(device, bias, path)?),
-        _ => None,
-    };
-    let mut request = device.gemm(&a, &b).alpha(factor("--alpha", options.alpha)?);
-    request = request.precision(options.precision);
-    if let Some(bias) = &bias {
-        request = request.bias(bias);
+impl Product<'_> {
+    /// Computes the product of matrices of these types. `factor` makes a factor of an option's number.
+    fn of<T: GemmElement<Factor: Element, Result: Element, Scale: Element>>(
+        &self,
+        a: &Data<T::Factor>,
+        factor: impl Fn(&str, f64) -> Result<T::Scale>,
+    ) -> Result<Done<Array>> {
+        let Self {
+            device,
+            inputs,
+            options,
+            variant,
+        } = *self;
+        let a = upload(device, a, &options.a)?;
+        let b = same_type::<T::Factor>(&inputs.b, "A", &options.b)?;
+        let b = upload(device, b, &options.b)?;
+        let bias = (&inputs.bias, &options.bias);
+        let bias = upload_line::<T::Result>(device, bias, "the product", "--bias")?;
+        let scales = (&inputs.scale_rows, &options.scale_rows);
+        let of_rows = upload_line::<T::Scale>(device, scales, "a sum", "--scale-rows")?;
+        let scales = (&inputs.scale_columns, &options.scale_columns);
+        let of_columns = upload_line::<T::Scale>(device, scales, "a sum", "--scale-columns")?;
+        let request = device.gemm_of::<T>((&a).into(), (&b).into());
+        let mut request = request.alpha(factor("--alpha", options.alpha)?);
+        if let Some(scales) = &of_rows {
+            request = request.scale_rows(scales);
+        }
+        if let Some(scales) = &of_columns {
+            request = request.scale_columns(scales);
+        }
+        request = request.precision(options.precision);
+        if let Some(bias) = &bias {
+            request = request.bias(bias);
+        }
+        request = match options.activation {
+            Some(Activation::Relu) => request.relu(),
+            Some(Activation::Gelu) => request.gelu(),
+            None => request,
+        };
+        if options.transpose_a {
+            request = request.transpose_a();
+        }
+        if options.transpose_b {
+            request = request.transpose_b();
+        }
+        let (Some(c), Some(path)) = (&inputs.c, &options.c) else {
+            let done = done!(device, request, variant, prepare(), |it| it
+                .output()
+                .map(array));
+            return done.map(|product| product);
+        };
+        let c = upload(
+            device,
+            same_type::<T::Result>(c, "the product", path)?,
+            path,
+        )?;
+        if let Some(name) = variant {
+            request = request.variant(name);
+        }
+        let beta = factor("--beta", options.beta.unwrap_or(1.0))?;
+        let request = request.add_to(beta, c);
+        let mut prepared = request
+            .prepare()
+            .map_err(|error| failed(error).within(path.display()))?;
+        // A second run would add C twice, so the time includes loading the kernel.
+        let ((), time) = device.time(|| prepared.enqueue()).map_err(failed)?;
+        let (variant, chosen_by) = (prepared.variant(), prepared.chosen_by());
+        Ok(Done {
+            value: array(&prepared.into_output().map_err(failed)?)?,
+            variant,
+            chosen_by,
+            time,
+        })
     }
-    request = match options.activation {
-        Some(Activation::Relu) => request.relu(),
-        Some(Activation::Gelu) => request.gelu(),
-        None => request,
-    };
-    if options.transpose_a {
-        request = request.transpose_a();
-    }
-    if options.transpose_b {
-        request = request.transpose_b();
-    }
-    let (Some(c), Some(path)) = (&inputs.c, &options.c) else {
-        let done = done!(device, request, variant, prepare(), |it| it
-            .output()
-            .map(array));
-        return done.map(|product| product);
-    };
-    let c = upload(
-        device,
-        same_type::<T::Result>(c, "the product", path)?,
-        path,
-    )?;
-    if let Some(name) = variant {
-        request = request.variant(name);
-    }
-    let beta = factor("--beta", options.beta.unwrap_or(1.0))?;
-    let request = request.add_to(beta, c);
-    let mut prepared = request
-        .prepare()
-        .map_err(|error| failed(error).within(path.display()))?;
-    // A second run would add C twice, so the time includes loading the kernel.
-    let ((), time) = device.time(|| prepared.enqueue()).map_err(failed)?;
-    let (variant, chosen_by) = (prepared.variant(), prepared.chosen_by());
-    Ok(Done {
-        value: array(&prepared.into_output().map_err(failed)?)?,
-        variant,
-        chosen_by,
-        time,
-    })
 }
 
 fn array<T: Element>(matrix: &Matrix<T>) -> Result<Array> {

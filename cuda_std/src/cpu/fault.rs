@@ -238,6 +238,13 @@ pub enum FaultKind {
         /// The source line of the barrier.
         at: &'static Location<'static>,
     },
+    /// An access to the shared memory of another block of the cluster, which need not have started or may have returned.
+    OtherBlock {
+        /// The block, and what is wrong with it.
+        what: String,
+        /// The source line.
+        at: &'static Location<'static>,
+    },
     /// An argument that a device function does not accept.
     Argument {
         /// The requirement and the given value.
@@ -266,7 +273,8 @@ impl FaultKind {
             | Self::Misaligned { .. }
             | Self::SharedMemory { .. }
             | Self::Unallocated { .. }
-            | Self::SharedAgain { .. } => Some(Checks::MEM),
+            | Self::SharedAgain { .. }
+            | Self::OtherBlock { .. } => Some(Checks::MEM),
             Self::Unwritten { .. } => Some(Checks::INIT),
             Self::Race { .. } | Self::NotFenced { .. } => Some(Checks::RACE),
             Self::Stuck { .. }
@@ -296,6 +304,7 @@ impl FaultKind {
             | Self::NotAwaited { at, .. }
             | Self::Mbarrier { at, .. }
             | Self::Wgmma { at, .. }
+            | Self::OtherBlock { at, .. }
             | Self::Argument { at, .. }
             | Self::Trap { at } => vec![at],
             Self::Race { at, other_at, .. } | Self::NotFenced { at, other_at, .. } => {

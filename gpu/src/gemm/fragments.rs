@@ -52,6 +52,7 @@ macro_rules! product {
         let rings = unsafe { [ring_a.cast::<T>(), ring_b.cast::<T>()] };
         product_by::<
             T,
+            R,
             CHUNK,
             { FRAGMENTS_STAGES[$size] },
             { BEST_TILE[$size] },
@@ -85,34 +86,35 @@ macro_rules! product {
 #[kernel(
     launch_bounds(BEST_BLOCK[LARGE] as u32, resident(CHUNK)),
     instances(
-        f16_nn: (f16, 8, true, false),
-        f16_nt: (f16, 8, true, true),
-        f16_tn: (f16, 8, false, false),
-        f16_tt: (f16, 8, false, true),
-        bf16_nn: (bf16, 8, true, false),
-        bf16_nt: (bf16, 8, true, true),
-        bf16_tn: (bf16, 8, false, false),
-        bf16_tt: (bf16, 8, false, true),
-        i8_nn: (i8, 16, true, false),
-        i8_nt: (i8, 16, true, true),
-        i8_tn: (i8, 16, false, false),
-        i8_tt: (i8, 16, false, true),
+        f16_nn: (f16, f16, 8, true, false),
+        f16_nt: (f16, f16, 8, true, true),
+        f16_tn: (f16, f16, 8, false, false),
+        f16_tt: (f16, f16, 8, false, true),
+        bf16_nn: (bf16, bf16, 8, true, false),
+        bf16_nt: (bf16, bf16, 8, true, true),
+        bf16_tn: (bf16, bf16, 8, false, false),
+        bf16_tt: (bf16, bf16, 8, false, true),
+        i8_nn: (i8, i32, 16, true, false),
+        i8_nt: (i8, i32, 16, true, true),
+        i8_tn: (i8, i32, 16, false, false),
+        i8_tt: (i8, i32, 16, false, true),
     )
 )]
 pub unsafe fn gemm_best_fragments<
     T: Fragments,
+    R: Element<Scale = T::Scale>,
     const CHUNK: usize,
     const A_ALONG_K: bool,
     const B_ALONG_K: bool,
 >(
     a: Global<T>,
     b: Global<T>,
-    c: GlobalMut<T::Result>,
+    c: GlobalMut<R>,
     problem: Problem,
     alpha: T::Scale,
     beta: T::Scale,
-    addend: GlobalMut<T::Result>,
-    bias: Global<T::Result>,
+    addend: GlobalMut<R>,
+    bias: Global<R>,
     row_scales: Global<T::Scale>,
     column_scales: Global<T::Scale>,
 ) {
@@ -130,49 +132,58 @@ pub unsafe fn gemm_best_fragments<
 
 /// [`gemm_best_fragments`] for products of few tiles: a block of 128 threads per 64 x 64 tile of C, of which a warp computes
 /// 32 x 32 elements. The static shared memory is 2 x 3 x 4 KiB. Reads `m * n * k / 32` elements. Elements of 8 bits may be
-/// numbers too, with sums and C in `f32`.
+/// numbers too, with sums in `f32` and C of type `R`.
 ///
 /// # Safety
 /// As for [`gemm_best`](super::gemm_best).
 #[kernel(
     launch_bounds(BEST_BLOCK[SMALL] as u32, 4),
     instances(
-        f16_nn: (f16, 8, true, false),
-        f16_nt: (f16, 8, true, true),
-        f16_tn: (f16, 8, false, false),
-        f16_tt: (f16, 8, false, true),
-        bf16_nn: (bf16, 8, true, false),
-        bf16_nt: (bf16, 8, true, true),
-        bf16_tn: (bf16, 8, false, false),
-        bf16_tt: (bf16, 8, false, true),
-        i8_nn: (i8, 16, true, false),
-        i8_nt: (i8, 16, true, true),
-        i8_tn: (i8, 16, false, false),
-        i8_tt: (i8, 16, false, true),
-        e4m3_nn: (F8E4M3, 16, true, false),
-        e4m3_nt: (F8E4M3, 16, true, true),
-        e4m3_tn: (F8E4M3, 16, false, false),
-        e4m3_tt: (F8E4M3, 16, false, true),
-        e5m2_nn: (F8E5M2, 16, true, false),
-        e5m2_nt: (F8E5M2, 16, true, true),
-        e5m2_tn: (F8E5M2, 16, false, false),
-        e5m2_tt: (F8E5M2, 16, false, true),
+        f16_nn: (f16, f16, 8, true, false),
+        f16_nt: (f16, f16, 8, true, true),
+        f16_tn: (f16, f16, 8, false, false),
+        f16_tt: (f16, f16, 8, false, true),
+        bf16_nn: (bf16, bf16, 8, true, false),
+        bf16_nt: (bf16, bf16, 8, true, true),
+        bf16_tn: (bf16, bf16, 8, false, false),
+        bf16_tt: (bf16, bf16, 8, false, true),
+        i8_nn: (i8, i32, 16, true, false),
+        i8_nt: (i8, i32, 16, true, true),
+        i8_tn: (i8, i32, 16, false, false),
+        i8_tt: (i8, i32, 16, false, true),
+        e4m3_nn: (F8E4M3, f32, 16, true, false),
+        e4m3_nt: (F8E4M3, f32, 16, true, true),
+        e4m3_tn: (F8E4M3, f32, 16, false, false),
+        e4m3_tt: (F8E4M3, f32, 16, false, true),
+        e5m2_nn: (F8E5M2, f32, 16, true, false),
+        e5m2_nt: (F8E5M2, f32, 16, true, true),
+        e5m2_tn: (F8E5M2, f32, 16, false, false),
+        e5m2_tt: (F8E5M2, f32, 16, false, true),
+        e4m3_bf16_nn: (F8E4M3, bf16, 16, true, false),
+        e4m3_bf16_nt: (F8E4M3, bf16, 16, true, true),
+        e4m3_bf16_tn: (F8E4M3, bf16, 16, false, false),
+        e4m3_bf16_tt: (F8E4M3, bf16, 16, false, true),
+        e4m3_f16_nn: (F8E4M3, f16, 16, true, false),
+        e4m3_f16_nt: (F8E4M3, f16, 16, true, true),
+        e4m3_f16_tn: (F8E4M3, f16, 16, false, false),
+        e4m3_f16_tt: (F8E4M3, f16, 16, false, true),
     )
 )]
 pub unsafe fn gemm_best_fragments_small<
     T: Fragments,
+    R: Element<Scale = T::Scale>,
     const CHUNK: usize,
     const A_ALONG_K: bool,
     const B_ALONG_K: bool,
 >(
     a: Global<T>,
     b: Global<T>,
-    c: GlobalMut<T::Result>,
+    c: GlobalMut<R>,
     problem: Problem,
     alpha: T::Scale,
     beta: T::Scale,
-    addend: GlobalMut<T::Result>,
-    bias: Global<T::Result>,
+    addend: GlobalMut<R>,
+    bias: Global<R>,
     row_scales: Global<T::Scale>,
     column_scales: Global<T::Scale>,
 ) {
@@ -204,6 +215,7 @@ fn wait_for_a_tile<const STAGES: u32>() {
 #[track_caller]
 fn product_by<
     T: Fragments,
+    R: Element<Scale = T::Scale>,
     const CHUNK: usize,
     const STAGES: u32,
     const TILE: usize,
@@ -216,7 +228,7 @@ fn product_by<
 >(
     a: Global<T>,
     b: Global<T>,
-    out: Output<T::Result>,
+    out: Output<R>,
     problem: Problem,
     rings: [Shared<T>; 2],
 ) {
@@ -264,7 +276,7 @@ fn product_by<
         tile += 1;
     }
 
-    let aligned = out.is_aligned(&problem, const { 2 * size_of::<T::Result>() });
+    let aligned = out.is_aligned(&problem, const { 2 * size_of::<R>() });
     let whole = top + TILE <= problem.m && left + TILE <= problem.n;
     let (first_row, first_column) = (top + down + lane / 4, left + across + lane % 4 * 2);
     // The elements of a fragment are two pairs, 8 rows apart. Every step is a loop of its own, so that they are decided once.
@@ -286,9 +298,9 @@ fn product_by<
         unrolled!(number < COLUMNS of 4 => {
             let (row, column) = (first_row + i * 8, first_column + number * 8);
             let at = row * problem.ldc + column;
-            let mut values = [T::Result::ZERO; 2];
+            let mut values = [R::ZERO; 2];
             unrolled!(j < 2 of 4 => {
-                values[j] = T::Result::rounded(sums[i / 2][number][i % 2 * 2 + j]);
+                values[j] = R::rounded(sums[i / 2][number][i % 2 * 2 + j]);
             });
             if aligned && whole {
                 out.c.set_chunk(at, values);

@@ -22,7 +22,7 @@
 
 use core::marker::PhantomData;
 use cuda_std::{
-    F8E4M3, F8E5M2,
+    F8E4M3, F8E5M2, bf16, f16,
     mbarrier::Mbarrier,
     mma::{self, Byte},
     prelude::*,
@@ -34,7 +34,7 @@ use cuda_std::{
 };
 
 use super::{
-    output::Output,
+    output::{Output, write_halves},
     parts::write_part,
     planes::{self, Planes, write},
     policy::{
@@ -261,7 +261,7 @@ impl Source<f32> for ByThreads {
 }
 
 /// Computes `C = alpha * op(A) * op(B) + beta * C` of `f32` by products of numbers of TF32, with sums in `f32`; of `i8` with
-/// sums and C in `i32`; or of `F8E4M3` or `F8E5M2` with sums and C in `f32`.
+/// sums and C in `i32`; or of `F8E4M3` or `F8E5M2` with sums in `f32` and C of type `R`.
 ///
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`; `count` of each. The kernel computes `D = X * Y`, of op(A), op(B) and
 /// C, or if `TURNED` is true of the transposes of op(B), op(A) and C.
@@ -290,40 +290,52 @@ impl Source<f32> for ByThreads {
     launch_bounds(WGMMA_BLOCK, 1),
     dynamic_shared(wgmma_bytes(2 * SUMS)),
     instances(
-        f32_256_nt: (f32, FromShared, 128, false),
-        f32_256_tn: (f32, ByThreads, 128, false),
-        f32_256_nn: (f32, ByThreads, 128, true),
-        f32_128_nt: (f32, FromShared, 64, false),
-        f32_128_tn: (f32, ByThreads, 64, false),
-        f32_128_nn: (f32, ByThreads, 64, true),
-        f32_64_nt: (f32, FromShared, 32, false),
-        f32_64_tn: (f32, ByThreads, 32, false),
-        f32_64_nn: (f32, ByThreads, 32, true),
-        i8_256_nt: (i8, FromShared, 128, false),
-        i8_128_nt: (i8, FromShared, 64, false),
-        i8_64_nt: (i8, FromShared, 32, false),
-        e4m3_256_nt: (F8E4M3, BySteps, 128, false),
-        e4m3_128_nt: (F8E4M3, BySteps, 64, false),
-        e4m3_64_nt: (F8E4M3, BySteps, 32, false),
-        e5m2_256_nt: (F8E5M2, BySteps, 128, false),
-        e5m2_128_nt: (F8E5M2, BySteps, 64, false),
-        e5m2_64_nt: (F8E5M2, BySteps, 32, false),
+        f32_256_nt: (f32, f32, FromShared, 128, false),
+        f32_256_tn: (f32, f32, ByThreads, 128, false),
+        f32_256_nn: (f32, f32, ByThreads, 128, true),
+        f32_128_nt: (f32, f32, FromShared, 64, false),
+        f32_128_tn: (f32, f32, ByThreads, 64, false),
+        f32_128_nn: (f32, f32, ByThreads, 64, true),
+        f32_64_nt: (f32, f32, FromShared, 32, false),
+        f32_64_tn: (f32, f32, ByThreads, 32, false),
+        f32_64_nn: (f32, f32, ByThreads, 32, true),
+        i8_256_nt: (i8, i32, FromShared, 128, false),
+        i8_128_nt: (i8, i32, FromShared, 64, false),
+        i8_64_nt: (i8, i32, FromShared, 32, false),
+        e4m3_256_nt: (F8E4M3, f32, BySteps, 128, false),
+        e4m3_128_nt: (F8E4M3, f32, BySteps, 64, false),
+        e4m3_64_nt: (F8E4M3, f32, BySteps, 32, false),
+        e5m2_256_nt: (F8E5M2, f32, BySteps, 128, false),
+        e5m2_128_nt: (F8E5M2, f32, BySteps, 64, false),
+        e5m2_64_nt: (F8E5M2, f32, BySteps, 32, false),
+        e4m3_bf16_256_nt: (F8E4M3, bf16, BySteps, 128, false),
+        e4m3_bf16_128_nt: (F8E4M3, bf16, BySteps, 64, false),
+        e4m3_bf16_64_nt: (F8E4M3, bf16, BySteps, 32, false),
+        e4m3_f16_256_nt: (F8E4M3, f16, BySteps, 128, false),
+        e4m3_f16_128_nt: (F8E4M3, f16, BySteps, 64, false),
+        e4m3_f16_64_nt: (F8E4M3, f16, BySteps, 32, false),
     )
 )]
-pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const TURNED: bool>(
+pub unsafe fn gemm_best_lines<
+    T: OfLines,
+    R: Element<Scale = T::Scale>,
+    X: Source<T>,
+    const SUMS: usize,
+    const TURNED: bool,
+>(
     x: TensorMap,
     y: TensorMap,
     tiles_of_x: Global<T>,
     tiles_of_y: Global<T>,
-    c: GlobalMut<T::Result>,
+    c: GlobalMut<R>,
     sums_of_parts: GlobalMut<T::Scale>,
     problem: Problem,
     part: usize,
     tiled: usize,
     alpha: T::Scale,
     beta: T::Scale,
-    addend: GlobalMut<T::Result>,
-    bias: Global<T::Result>,
+    addend: GlobalMut<R>,
+    bias: Global<R>,
     row_scales: Global<T::Scale>,
     column_scales: Global<T::Scale>,
 ) where
@@ -476,7 +488,7 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
         let is_whole = top + 64 <= of_d.m && left + width <= of_d.n;
         let is_plain = is_whole && beta == T::Scale::ZERO && !problem.epilogue.is_some();
         let (_, column) = wgmma::place(own, 0);
-        let value = |sum: T::Scale| T::Result::rounded(alpha.times(sum));
+        let value = |sum: T::Scale| R::rounded(alpha.times(sum));
         if is_plain && TURNED {
             // Four lanes write 16 bytes of a line of C together, and next to them right behind.
             let place = out.c.skip((left + column) * problem.ldc + top + rows[0]);
@@ -486,6 +498,11 @@ pub unsafe fn gemm_best_lines<T: OfLines, X: Source<T>, const SUMS: usize, const
                     place.set(line * problem.ldc + i / 2 % 2 * 4, value(sums[32 * panel + i]));
                 });
             });
+            continue;
+        }
+        if is_plain && is_aligned && const { size_of::<R>() == 2 } {
+            let place = out.c.skip(top * problem.ldc + left);
+            write_halves(place, problem.ldc, rows, &sums, alpha, own);
             continue;
         }
         if is_plain && is_aligned {

@@ -97,7 +97,7 @@ pub use lines::{
 pub use parts::{GemmBestParts, gemm_best_parts};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use planes::{GemmBestPlanes, GemmBestSplit, gemm_best_planes, gemm_best_split};
-pub use problem::{Element, Epilogue, Problem, Scalar, Strides};
+pub use problem::{Element, Epilogue, Matrices, Problem, Rounded, Scalar, Strides};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use skinny::{AcrossShared, GemmBestSkinny, gemm_best_skinny};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
@@ -197,32 +197,32 @@ mod launch {
     /// The kernels of products: one for each way in which A and B are stored, indexed by whether A is transposed and whether B
     /// is.
     pub type Products<T> = [[Entry<(
-        Global<T>,
-        Global<T>,
-        GlobalMut<<T as Element>::Result>,
+        Global<<T as Matrices>::Factor>,
+        Global<<T as Matrices>::Factor>,
+        GlobalMut<<T as Matrices>::Result>,
         Problem,
-        <T as Element>::Scale,
-        <T as Element>::Scale,
-        GlobalMut<<T as Element>::Result>,
-        Global<<T as Element>::Result>,
-        Global<<T as Element>::Scale>,
-        Global<<T as Element>::Scale>,
+        <T as Matrices>::Scale,
+        <T as Matrices>::Scale,
+        GlobalMut<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Scale>,
+        Global<<T as Matrices>::Scale>,
     )>; 2]; 2];
 
     /// The kernels of products whose operands tensor maps bring, indexed as [`Products`] are.
     pub type TiledProducts<T> = [[Entry<(
         EncodedTensorMap,
         EncodedTensorMap,
-        GlobalMut<<T as Element>::Result>,
-        GlobalMut<<T as Element>::Scale>,
+        GlobalMut<<T as Matrices>::Result>,
+        GlobalMut<<T as Matrices>::Scale>,
         Problem,
         usize,
-        <T as Element>::Scale,
-        <T as Element>::Scale,
-        GlobalMut<<T as Element>::Result>,
-        Global<<T as Element>::Result>,
-        Global<<T as Element>::Scale>,
-        Global<<T as Element>::Scale>,
+        <T as Matrices>::Scale,
+        <T as Matrices>::Scale,
+        GlobalMut<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Scale>,
+        Global<<T as Matrices>::Scale>,
     )>; 2]; 2];
 
     /// The kernel that adds the sums of parts, for elements of C.
@@ -241,7 +241,7 @@ mod launch {
 
     /// The kernels for warpgroups.
     #[derive(Debug, Clone, Copy)]
-    pub struct Wgmma<T: Element> {
+    pub struct Wgmma<T: Matrices> {
         /// The products: for large, small and medium tiles.
         pub products: [TiledProducts<T>; 3],
         /// Adds the sums of parts.
@@ -252,19 +252,19 @@ mod launch {
     pub type MappedProducts<T> = [[Entry<(
         EncodedTensorMap,
         EncodedTensorMap,
-        GlobalMut<<T as Element>::Result>,
+        GlobalMut<<T as Matrices>::Result>,
         Problem,
-        <T as Element>::Scale,
-        <T as Element>::Scale,
-        GlobalMut<<T as Element>::Result>,
-        Global<<T as Element>::Result>,
-        Global<<T as Element>::Scale>,
-        Global<<T as Element>::Scale>,
+        <T as Matrices>::Scale,
+        <T as Matrices>::Scale,
+        GlobalMut<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Scale>,
+        Global<<T as Matrices>::Scale>,
     )>; 2]; 2];
 
     /// The kernels of a variant for a type: which products it takes, and how it is launched.
     #[derive(Debug, Clone, Copy)]
-    pub enum Rung<T: Element> {
+    pub enum Rung<T: Matrices> {
         /// Those of `best`, which the library chooses by the product: it takes all.
         Best,
         /// Each sum takes its products in the order of k, by fused multiply-adds: any product.
@@ -279,8 +279,8 @@ mod launch {
 
     /// The kernel that writes the planes of A and B.
     pub type Split<T> = Entry<(
-        Global<T>,
-        Global<T>,
+        Global<<T as Matrices>::Factor>,
+        Global<<T as Matrices>::Factor>,
         GlobalMut<bf16>,
         GlobalMut<bf16>,
         Problem,
@@ -290,21 +290,21 @@ mod launch {
     pub type OfPlanes<T> = Entry<(
         Global<bf16>,
         Global<bf16>,
-        Global<T>,
-        Global<T>,
-        GlobalMut<<T as Element>::Result>,
+        Global<<T as Matrices>::Factor>,
+        Global<<T as Matrices>::Factor>,
+        GlobalMut<<T as Matrices>::Result>,
         Problem,
-        <T as Element>::Scale,
-        <T as Element>::Scale,
-        GlobalMut<<T as Element>::Result>,
-        Global<<T as Element>::Result>,
-        Global<<T as Element>::Scale>,
-        Global<<T as Element>::Scale>,
+        <T as Matrices>::Scale,
+        <T as Matrices>::Scale,
+        GlobalMut<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Scale>,
+        Global<<T as Matrices>::Scale>,
     )>;
 
     /// The kernels for planes of `bf16`.
     #[derive(Debug, Clone, Copy)]
-    pub struct Planes<T: Element> {
+    pub struct Planes<T: Matrices> {
         /// Writes the planes.
         pub split: Split<T>,
         /// The products: for large and small tiles.
@@ -313,10 +313,10 @@ mod launch {
 
     /// The kernel that writes the tiles of A and B.
     pub type OfTiles<T> = Entry<(
-        Global<T>,
-        Global<T>,
-        GlobalMut<T>,
-        GlobalMut<T>,
+        Global<<T as Matrices>::Factor>,
+        Global<<T as Matrices>::Factor>,
+        GlobalMut<<T as Matrices>::Factor>,
+        GlobalMut<<T as Matrices>::Factor>,
         Problem,
         usize,
     )>;
@@ -325,19 +325,19 @@ mod launch {
     pub type ProductsOfLines<T> = [Entry<(
         EncodedTensorMap,
         EncodedTensorMap,
-        Global<T>,
-        Global<T>,
-        GlobalMut<<T as Element>::Result>,
-        GlobalMut<<T as Element>::Scale>,
+        Global<<T as Matrices>::Factor>,
+        Global<<T as Matrices>::Factor>,
+        GlobalMut<<T as Matrices>::Result>,
+        GlobalMut<<T as Matrices>::Scale>,
         Problem,
         usize,
         usize,
-        <T as Element>::Scale,
-        <T as Element>::Scale,
-        GlobalMut<<T as Element>::Result>,
-        Global<<T as Element>::Result>,
-        Global<<T as Element>::Scale>,
-        Global<<T as Element>::Scale>,
+        <T as Matrices>::Scale,
+        <T as Matrices>::Scale,
+        GlobalMut<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Scale>,
+        Global<<T as Matrices>::Scale>,
     )>; 3];
 
     /// When `best` multiplies lines along k.
@@ -353,7 +353,7 @@ mod launch {
 
     /// The kernels for operands with lines along k.
     #[derive(Debug, Clone, Copy)]
-    pub struct Lines<T: Element> {
+    pub struct Lines<T: Matrices> {
         /// When they are used.
         pub are_for: LinesAreFor,
         /// Writes the tiles of operands that have none.
@@ -370,24 +370,24 @@ mod launch {
     pub type OfVectors<T> = Entry<(
         EncodedTensorMap,
         EncodedTensorMap,
-        GlobalMut<<T as Element>::Result>,
-        GlobalMut<<T as Element>::Scale>,
+        GlobalMut<<T as Matrices>::Result>,
+        GlobalMut<<T as Matrices>::Scale>,
         GlobalMut<u32>,
         Problem,
         usize,
         usize,
         usize,
-        <T as Element>::Scale,
-        <T as Element>::Scale,
-        GlobalMut<<T as Element>::Result>,
-        Global<<T as Element>::Result>,
-        Global<<T as Element>::Scale>,
-        Global<<T as Element>::Scale>,
+        <T as Matrices>::Scale,
+        <T as Matrices>::Scale,
+        GlobalMut<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Result>,
+        Global<<T as Matrices>::Scale>,
+        Global<<T as Matrices>::Scale>,
     )>;
 
     /// The kernels that multiply a matrix by a few vectors.
     #[derive(Debug, Clone, Copy)]
-    pub struct Skinny<T: Element> {
+    pub struct Skinny<T: Matrices> {
         /// Those of a matrix with lines along k: for narrow and wide tiles.
         pub along: [OfVectors<T>; 2],
         /// Those of a matrix with lines across k, if there are any.
@@ -398,7 +398,9 @@ mod launch {
     ///
     /// # Safety
     /// The kernels must be those of this family: the library keeps their contracts when it launches them.
-    pub unsafe trait Kernels: Element + ByValue {
+    pub unsafe trait Kernels:
+        Matrices<Factor: ByValue, Scale: ByValue, Result: ByValue> + Copy
+    {
         /// The kernels of `best` for large tiles.
         const LARGE: Products<Self>;
         /// The kernels of `best` for small tiles.
@@ -497,11 +499,11 @@ mod launch {
         };
     }
     macro_rules! lines {
-        ($ty:ident, $source:ident, $turned:literal) => {
+        ($ty:ident, $result:ident, $source:ident, $turned:literal) => {
             [
-                Entry::of::<GemmBestLines<$ty, $source, 128, $turned>>(),
-                Entry::of::<GemmBestLines<$ty, $source, 32, $turned>>(),
-                Entry::of::<GemmBestLines<$ty, $source, 64, $turned>>(),
+                Entry::of::<GemmBestLines<$ty, $result, $source, 128, $turned>>(),
+                Entry::of::<GemmBestLines<$ty, $result, $source, 32, $turned>>(),
+                Entry::of::<GemmBestLines<$ty, $result, $source, 64, $turned>>(),
             ]
         };
     }
@@ -510,31 +512,27 @@ mod launch {
             Some(Lines {
                 are_for: LinesAreFor::$are_for,
                 tiles: Entry::of::<GemmBestTiles<$ty, 16>>(),
-                products: lines!($ty, $source, false),
+                products: lines!($ty, $result, $source, false),
                 across: None,
                 parts: Entry::of::<GemmBestParts<$result>>(),
             })
         };
     }
     macro_rules! skinny {
-        (of $ty:ident, $source:ident) => {
+        (of $ty:ident, $result:ident, $source:ident) => {
             [
-                Entry::of::<GemmBestSkinny<$ty, $source, 8>>(),
-                Entry::of::<GemmBestSkinny<$ty, $source, 32>>(),
+                Entry::of::<GemmBestSkinny<$ty, $result, $source, 8>>(),
+                Entry::of::<GemmBestSkinny<$ty, $result, $source, 32>>(),
             ]
         };
-        ($ty:ident, $along:ident) => {
+        ($ty:ident, $result:ident, $along:ident $(+ $across:ident)?) => {
             Some(Skinny {
-                along: skinny!(of $ty, $along),
-                across: None,
+                along: skinny!(of $ty, $result, $along),
+                across: skinny!(or_none $(skinny!(of $ty, $result, $across))?),
             })
         };
-        ($ty:ident, $along:ident + $across:ident) => {
-            Some(Skinny {
-                along: skinny!(of $ty, $along),
-                across: Some(skinny!(of $ty, $across)),
-            })
-        };
+        (or_none) => { None };
+        (or_none $some:expr) => { Some($some) };
     }
     kernels! {
         f32: GemmBest, GemmBestSmall, false, None, None, Some(Planes {
@@ -546,24 +544,51 @@ mod launch {
         }), Some(Lines {
             are_for: LinesAreFor::Precision,
             tiles: Entry::of::<GemmBestTiles<f32, 4>>(),
-            products: lines!(f32, FromShared, false),
-            across: Some([lines!(f32, ByThreads, false), lines!(f32, ByThreads, true)]),
+            products: lines!(f32, f32, FromShared, false),
+            across: Some([lines!(f32, f32, ByThreads, false), lines!(f32, f32, ByThreads, true)]),
             parts: Entry::of::<GemmBestParts<f32>>(),
-        }), skinny!(f32, FromShared + ByThreads);
+        }), skinny!(f32, f32, FromShared + ByThreads);
         f64: GemmBestDouble, GemmBestSmallDouble, false, Some([
             kernels!(of GemmBestTensor),
             kernels!(of GemmBestTensorSmall),
         ]), None, None, None, None;
-        f16: GemmBestFragments of (f16, 8), GemmBestFragmentsSmall, false, None, wgmma!(f16), None, None,
-            skinny!(f16, FromShared + AcrossShared);
-        bf16: GemmBestFragments of (bf16, 8), GemmBestFragmentsSmall, false, None, wgmma!(bf16), None, None,
-            skinny!(bf16, FromShared + AcrossShared);
-        i8: GemmBestFragments of (i8, 16), GemmBestFragmentsSmall, false, None, None, None,
-            bytes!(i8, i32, FromShared, Cards), skinny!(i8, FromShared);
-        F8E4M3: GemmBestFragmentsSmall of (F8E4M3, 16), GemmBestFragmentsSmall, true, None, None, None,
-            bytes!(F8E4M3, f32, BySteps, Devices), skinny!(F8E4M3, BySteps);
-        F8E5M2: GemmBestFragmentsSmall of (F8E5M2, 16), GemmBestFragmentsSmall, true, None, None, None,
-            bytes!(F8E5M2, f32, BySteps, Devices), skinny!(F8E5M2, BySteps);
+        f16: GemmBestFragments of (f16, f16, 8), GemmBestFragmentsSmall, false, None, wgmma!(f16), None, None,
+            skinny!(f16, f16, FromShared + AcrossShared);
+        bf16: GemmBestFragments of (bf16, bf16, 8), GemmBestFragmentsSmall, false, None, wgmma!(bf16), None, None,
+            skinny!(bf16, bf16, FromShared + AcrossShared);
+        i8: GemmBestFragments of (i8, i32, 16), GemmBestFragmentsSmall, false, None, None, None,
+            bytes!(i8, i32, FromShared, Cards), skinny!(i8, i32, FromShared);
+        F8E4M3: GemmBestFragmentsSmall of (F8E4M3, f32, 16), GemmBestFragmentsSmall, true, None, None, None,
+            bytes!(F8E4M3, f32, BySteps, Devices), skinny!(F8E4M3, f32, BySteps);
+        F8E5M2: GemmBestFragmentsSmall of (F8E5M2, f32, 16), GemmBestFragmentsSmall, true, None, None, None,
+            bytes!(F8E5M2, f32, BySteps, Devices), skinny!(F8E5M2, f32, BySteps);
+    }
+    macro_rules! rounded {
+        ($($ty:ident to $result:ident;)*) => { $(
+            // SAFETY: the kernels are those of this family.
+            unsafe impl Kernels for Rounded<$ty, $result> {
+                const LARGE: Products<Self> = Self::SMALL;
+                const SMALL: Products<Self> = kernels!(of GemmBestFragmentsSmall for $ty, $result, 16);
+                const ONLY_SMALL: bool = true;
+                const TENSOR: Option<[Products<Self>; 2]> = None;
+                const WGMMA: Option<Wgmma<Self>> = None;
+                const PLANES: Option<Planes<Self>> = None;
+                const LINES: Option<Lines<Self>> = bytes!($ty, $result, BySteps, Devices);
+                const SKINNY: Option<Skinny<Self>> = skinny!($ty, $result, BySteps);
+
+                fn rung(variant: Variant) -> Rung<Self> {
+                    match variant {
+                        Variant::Best => Rung::Best,
+                        #[cfg(feature = "ladder")]
+                        _ => Rung::None,
+                    }
+                }
+            }
+        )* };
+    }
+    rounded! {
+        F8E4M3 to bf16;
+        F8E4M3 to f16;
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]

@@ -25,6 +25,52 @@ pub(super) fn scaled<T: Element>(
     }
 }
 
+/// Writes a thread's sums times `alpha`, as elements of 16 bits, to two lines of the tile of C that begins at `to`. The sums
+/// are those of a warpgroup's products, and `own` is the thread's number in it.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+#[inline(always)]
+#[track_caller]
+pub(super) fn write_halves<R: Element, const SUMS: usize>(
+    to: GlobalMut<R>,
+    ldc: usize,
+    [line, lower]: [usize; 2],
+    sums: &[R::Scale; SUMS],
+    alpha: R::Scale,
+    own: usize,
+) {
+    let (to, below) = (to.skip(line * ldc), (lower - line) * ldc);
+    unrolled!(panel < { SUMS / 32 } of 4 => {
+        unrolled!(i < 8 of 16 => {
+            let at = 32 * panel + i / 2 * 8 + i % 2 * 2;
+            let pairs = [[sums[at], sums[at + 1]], [sums[at + 4], sums[at + 5]]];
+            let pairs = pairs.map(|pair| pair.map(|sum| alpha.times(sum)));
+            write_fours(to.skip(i % 2 * below + 64 * panel + i / 2 * 16), pairs, own);
+        });
+    });
+}
+
+/// Writes 16 adjacent elements of 16 bits of a line of C, which begin at `to`. Four lanes have two pairs each: one of the first
+/// 8 elements, and one of the others at the same place.
+///
+/// Lanes that are adjacent exchange a pair each, so that every lane has four adjacent elements, and the four write 32 bytes
+/// together, which is what memory takes at once.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+#[inline(always)]
+#[track_caller]
+fn write_fours<R: Element>(to: GlobalMut<R>, pairs: [[R::Scale; 2]; 2], own: usize) {
+    // SAFETY: a pair of such elements has the bits of a word.
+    let [first, second] = pairs
+        .map(|pair| unsafe { core::mem::transmute_copy::<[R; 2], u32>(&R::rounded_two(pair)) });
+    let is_odd = own % 2 == 1;
+    let sent = if is_odd { first } else { second };
+    // All lanes of the warp write.
+    let got = warp::shuffle_xor(warp::FULL_MASK, sent, 1);
+    let words = if is_odd { [got, second] } else { [first, got] };
+    // SAFETY: any bits are such elements.
+    let four = unsafe { core::mem::transmute_copy::<[u32; 2], [R; 4]>(&words) };
+    to.set_chunk(own % 2 * 8 + own / 2 % 2 * 4, four);
+}
+
 /// C, and what its elements are made of besides their sums.
 #[derive(Clone, Copy)]
 pub(super) struct Output<T: Element> {

@@ -1,9 +1,12 @@
 //! The problem of a launch: sizes and strides, and its types.
 
+use core::marker::PhantomData;
+
 use cuda_std::{
     F8E4M3, F8E5M2, GpuFloat, Plain, bf16,
     convert::{f16_to_f32, f32_to_f16},
     f16,
+    mma::Pair,
     prelude::*,
 };
 
@@ -32,10 +35,41 @@ pub trait Element: Plain + 'static {
     fn widen(self) -> Self::Scale;
     /// Returns the nearest element, ties to even.
     fn rounded(value: Self::Scale) -> Self;
+    /// Returns the nearest elements of two numbers, by one instruction where there is one.
+    #[inline(always)]
+    fn rounded_two(values: [Self::Scale; 2]) -> [Self; 2] {
+        values.map(Self::rounded)
+    }
     /// Returns the Gaussian error linear unit: `value` times the probability that a standard normal number is below it.
     ///
     /// Integers have none: for them it returns `value`, and the library refuses requests of it.
     fn gelu(value: Self::Scale) -> Self::Scale;
+}
+
+/// The types of a product: an element type of A and B, for products with its usual results, or [`Rounded`].
+pub trait Matrices: 'static {
+    /// The type of the elements of A and B.
+    type Factor: Element<Scale = Self::Scale>;
+    /// The type of sums, and of the factors `alpha` and `beta`.
+    type Scale: Scalar;
+    /// The type of the elements of C and of the bias.
+    type Result: Element<Scale = Self::Scale, Result = Self::Result>;
+}
+
+impl<T: Element> Matrices for T {
+    type Factor = T;
+    type Scale = T::Scale;
+    type Result = T::Result;
+}
+
+/// Products of elements of type `T` whose results are rounded to `R`: of `F8E4M3` to `bf16` or `f16`.
+#[derive(Debug, Clone, Copy)]
+pub struct Rounded<T, R>(PhantomData<fn() -> (T, R)>);
+
+impl<R: Element<Scale = f32, Result = R>> Matrices for Rounded<F8E4M3, R> {
+    type Factor = F8E4M3;
+    type Scale = f32;
+    type Result = R;
 }
 
 /// A type of sums, and of the factors: `f32`, `f64`, or `i32`, whose numbers wrap around.
@@ -142,6 +176,11 @@ impl Element for f16 {
     }
 
     #[inline(always)]
+    fn rounded_two(values: [f32; 2]) -> [Self; 2] {
+        Pair::rounded(values).values()
+    }
+
+    #[inline(always)]
     fn gelu(value: f32) -> f32 {
         gelu::gelu_half(value)
     }
@@ -160,6 +199,11 @@ impl Element for bf16 {
     #[inline(always)]
     fn rounded(value: f32) -> Self {
         Self::from_f32(value)
+    }
+
+    #[inline(always)]
+    fn rounded_two(values: [f32; 2]) -> [Self; 2] {
+        Pair::rounded(values).values()
     }
 
     #[inline(always)]

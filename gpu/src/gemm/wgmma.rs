@@ -37,7 +37,7 @@ use cuda_std::{
 
 use super::{
     band::Half,
-    output::Output,
+    output::{Output, write_halves},
     parts::write_part,
     policy::{
         WGMMA_BLOCK, WGMMA_GROUP, WGMMA_HEIGHT, WGMMA_STATIC_BYTES, WGMMA_STEP, wgmma_bytes,
@@ -199,10 +199,9 @@ pub unsafe fn gemm_best_wgmma<
         while step < tile.steps {
             slot.full().wait(slot.parity);
             let at = slot.number as usize * room;
-            let upper = at + consumer as usize * PANEL;
             let mut products = wgmma::begin(&mut sums);
             products.add(
-                Tile::<T, A_ALONG_K>::new(memory, upper),
+                Tile::<T, A_ALONG_K>::new(memory, at + consumer as usize * PANEL),
                 Tile::<T, B_ALONG_K>::new(memory, at + of_a),
             );
             products.commit().wait();
@@ -214,21 +213,20 @@ pub unsafe fn gemm_best_wgmma<
         }
         let (top, left) = (tile.top + consumer as usize * 64, tile.left);
         if part < problem.k {
-            let (corner, rows) = ([top, left], staging.rows());
-            write_part::<f32, SUMS, false>(
-                &sums,
-                sums_of_parts,
-                tile.number,
-                problem,
-                corner,
-                rows,
-            );
+            let (corner, rows, to) = ([top, left], staging.rows(), sums_of_parts);
+            write_part::<f32, SUMS, false>(&sums, to, tile.number, problem, corner, rows);
             continue;
         }
         let out = out.of_product(problem, tile.product);
         let is_whole = top + 64 <= problem.m && left + width <= problem.n;
         // A loop without what is seldom needed, as the instructions of a tile are read from memory once for each.
         if is_whole && is_aligned && beta == 0.0 && !problem.epilogue.is_some() {
+            // Large tiles go through shared memory: lanes then write whole lines of the cache.
+            if const { SUMS < 128 } {
+                let (place, ldc) = (out.c.skip(top * problem.ldc + left), problem.ldc);
+                write_halves(place, ldc, staging.rows(), &sums, alpha, own);
+                continue;
+            }
             let place = out.c.skip(staging.first(problem, [top, left]));
             unrolled!(panel < { SUMS / 32 } of 4 => {
                 let mut part = [0.0; 32];

@@ -181,7 +181,7 @@ mod tests {
         let shift = dividend.leading_zeros() % u128::BITS;
         let (dividend, divisor) = (dividend << shift, u128::from(divisor));
         let rest = u128::from(!dividend.is_multiple_of(divisor));
-        (dividend / divisor | rest) as f64 * 2_f64.powi(-(shift as i32))
+        ((dividend / divisor) | rest) as f64 * 2_f64.powi(-(shift as i32))
     }
 
     #[test]

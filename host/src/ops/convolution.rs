@@ -164,6 +164,7 @@ pub struct Convolve<'a, S: Signal<'a>> {
     input: S,
     mask: Vec<MaskOf<'a, S>>,
     boundary: Boundary,
+    in_memory: bool,
 }
 
 /// A request of a convolution.
@@ -178,6 +179,7 @@ impl<'a, S: Signal<'a>> Convolve<'a, S> {
             input,
             mask,
             boundary,
+            in_memory: false,
         };
         Request::new(device, convolve)
     }
@@ -187,6 +189,14 @@ impl<'a, S: Signal<'a>, D> ConvolveRequest<'a, S, D> {
     /// Sets what lies outside of the values, or of a row. The default is zeros.
     pub fn boundary(mut self, boundary: Boundary) -> Self {
         self.op.boundary = boundary;
+        self
+    }
+
+    /// Keeps the mask in the workspace, however short it is, so that a [graph](Device::capture) takes the work: a convolution
+    /// whose mask is in constant memory it refuses. The result is the same, and may take longer. Of the rungs below `best`,
+    /// `basic` alone keeps the mask there anyway, and the others ignore this option.
+    pub fn mask_in_memory(mut self) -> Self {
+        self.op.in_memory = true;
         self
     }
 
@@ -229,6 +239,7 @@ impl<'a, S: Signal<'a>> Operation for Convolve<'a, S> {
             width,
             mask: &self.mask,
             boundary: self.boundary,
+            in_memory: self.in_memory,
         };
         <S::Element as Convolvable>::plan(plan, &problem)?;
         Ok(self.input.shape())
@@ -244,6 +255,7 @@ pub struct Problem<'a, T, W> {
     width: usize,
     mask: &'a [W],
     boundary: Boundary,
+    in_memory: bool,
 }
 
 #[cfg(feature = "ladder")]
@@ -311,8 +323,8 @@ where
                 "it takes masks of fewer than {} weights, given {len}",
                 u32::MAX as usize * T::CHUNK,
             ))),
-            Some((values, apart)) => self.best(plan, values, apart),
-            None => self.long(plan),
+            Some((values, apart)) if !self.in_memory => self.best(plan, values, apart),
+            _ => self.long(plan),
         }
     }
 

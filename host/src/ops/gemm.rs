@@ -1,5 +1,6 @@
 //! Matrix products.
 
+mod device;
 mod element;
 mod epilogue;
 mod lines;
@@ -21,111 +22,27 @@ use cuda_std::tensor_map::EncodedTensorMap;
 use warpwright_gpu::{
     Family,
     gemm::{
-        Element as GpuElement, Epilogue, FAMILY, LinesAreFor, Problem, Products, Strides, Wgmma,
+        Element as _, Epilogue, FAMILY, LinesAreFor, Problem, Products, Strides, Wgmma,
         policy::{self, BEST_MOST_K, Cut, Policy, TENSOR_ARCHITECTURE},
     },
 };
 
 #[doc(hidden)]
-pub use warpwright_gpu::gemm::Rung;
-pub use warpwright_gpu::gemm::Variant;
+pub use warpwright_gpu::gemm::{Matrices, Rung};
+pub use warpwright_gpu::gemm::{Rounded, Variant};
 
 use super::{
     plan::{Place, Plan},
     request::{Destination, New, Operation, Prepared, Request, Shape},
 };
+#[cfg(doc)]
+use crate::device::Device;
 use crate::{
     buffer::VectorView,
-    device::Device,
     error::{Error, InvalidKind, Result},
     matrix::Matrix,
     rect::MatrixRect,
 };
-
-impl Device {
-    /// Multiplies two row-major matrices: `a` is `m` x `k`, `b` is `k` x `n`, and the result is `m` x `n`.
-    ///
-    /// All sizes are allowed, including 0. If `k` is 0, the result is 0 everywhere. The inputs can be matrices, their
-    /// [rows](Matrix::rows) and their [rectangles](Matrix::rect).
-    ///
-    /// Each element of `f32` and `f64` is the sum of its products in the order of `k`, by fused multiply-adds in the elements'
-    /// type. Every variant therefore gives the same bits on every device. The error is at most
-    /// `k * epsilon / 2 * sum(|a| * |b|)` to first order.
-    ///
-    /// Elements of `f16` and `bf16` have sums in `f32`, rounded once to the nearest element. `best` adds 16 products at a time
-    /// on tensor cores from compute capability 8.0 on. The same product gives the same bits in every run on one architecture,
-    /// and the CPU executor has those of 9.0, but variants and architectures may differ. The error of a sum is at most
-    /// `(k + 8) * 2^-23 * sum(|a| * |b|)` for every variant on every device. Before 8.0 `best` multiplies by fused
-    /// multiply-adds in `f32`, which is much slower.
-    ///
-    /// On 9.0 and on the CPU executor, a product of `f16` or `bf16` whose `k` is long and whose result is small, such as 16 x
-    /// 8192 times 8192 x 1024, is the sum of parts of `k`, added in order in `f32`. The parts take a workspace of at most 18
-    /// MB. They depend on nothing but the shape and the number of products. Rows of `a` and `b` must begin at multiples of 16
-    /// bytes; a product of other matrices has no parts, and other bits.
-    ///
-    /// Elements of `i8` have sums and a result in `i32`, which is exact up to a `k` of 131,071, and wraps around where it does
-    /// not fit: the same bits on every device. On 9.0 `best` reads rows along k that begin at multiples of 16 bytes where they
-    /// are: those of `a`, and of a transposed `b`. Other operands are copied, to a workspace of a byte for each element, whose
-    /// rows and columns count up to a multiple of 128. Parts of a long `k` take a workspace there as with `f16`.
-    ///
-    /// Elements of `F8E4M3` and `F8E5M2` (of the crate `float8`) have sums and a result in `f32`. On 9.0 and on the CPU
-    /// executor `best` adds 32 products at a time on tensor cores, which keep 13 bits, and rounds the sums of each 128 along k
-    /// to `f32`. The error of a sum is at most `(2^-5 + k * 2^-24) * sum(|a| * |b|)`, and usually far less. Operands are read
-    /// or copied as those of `i8`. On other devices `best` multiplies them as `f16`, with the error of sums of `f16`.
-    ///
-    /// NaN and infinities propagate as in any such sum. Queues the work and does not wait.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the number of columns of `a` differs from the number of rows of `b`,
-    /// [`Error::DeviceMismatch`], [`Error::OutOfMemory`], and errors of the device.
-    pub fn matmul<'a, T: GemmElement>(
-        &self,
-        a: impl Into<MatrixRect<'a, T>>,
-        b: impl Into<MatrixRect<'a, T>>,
-    ) -> Result<Matrix<T::Result>> {
-        self.gemm(a, b).run()
-    }
-
-    /// Makes a request of a matrix product, with options: `alpha * op(A) * op(B) + beta * C`, as in BLAS's GEMM, many such
-    /// products at once ([`batch`](Request::batch)), and what follows one in a neural network ([`bias`](Request::bias),
-    /// [`relu`](Request::relu), [`gelu`](Request::gelu)).
-    ///
-    /// ```
-    /// # use warpwright::Device;
-    /// # fn main() -> warpwright::Result<()> {
-    /// let device = Device::cpu();
-    /// let a = device.upload_matrix(&[1.0_f32, 2.0, 3.0, 4.0], 2, 2)?;
-    /// let mut c = device.upload_matrix(&[1.0_f32; 4], 2, 2)?;
-    /// device.gemm(&a, &a).transpose_b().alpha(2.0).add_to(-1.0, &mut c).run()?;
-    /// assert_eq!(c.to_vec()?, [9.0, 21.0, 21.0, 49.0]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn gemm<'a, T: GemmElement>(
-        &self,
-        a: impl Into<MatrixRect<'a, T>>,
-        b: impl Into<MatrixRect<'a, T>>,
-    ) -> GemmRequest<'a, T> {
-        let gemm = Gemm {
-            a: a.into(),
-            b: b.into(),
-            transpose_a: false,
-            transpose_b: false,
-            alpha: T::ONE,
-            beta: T::Scale::ZERO,
-            addend: None,
-            count: 1,
-            shared: [false; 2],
-            bias: None,
-            scales: [None; 2],
-            activation: Epilogue::NONE,
-            precision: Precision::Exact,
-            way: None,
-            parts: None,
-        };
-        Request::new(self, gemm)
-    }
-}
 
 const OPERATION: &str = "gemm";
 
@@ -175,11 +92,11 @@ impl Way {
 }
 
 /// The places of A and B, and of what C is written to and made of.
-type Places<T> = ([Place<T>; 2], OutPlaces<T>);
+type Places<T> = ([Place<<T as Matrices>::Factor>; 2], OutPlaces<T>);
 /// The places of C, of the matrix that `beta` multiplies, and of the bias; and of the scales of rows and columns.
 type OutPlaces<T> = (
-    [Place<<T as GpuElement>::Result>; 3],
-    [Place<<T as GpuElement>::Scale>; 2],
+    [Place<<T as Matrices>::Result>; 3],
+    [Place<<T as Matrices>::Scale>; 2],
 );
 
 /// How warpgroups compute a product: the kernels, of which those for tiles of a size, the maps of A and B, the dynamic shared
@@ -197,8 +114,8 @@ struct ByWarpgroups<T: GemmElement> {
 /// [`Precision::Tf32`] that are copied.
 #[derive(Debug, Clone)]
 pub struct Gemm<'a, T: GemmElement> {
-    a: MatrixRect<'a, T>,
-    b: MatrixRect<'a, T>,
+    a: MatrixRect<'a, T::Factor>,
+    b: MatrixRect<'a, T::Factor>,
     transpose_a: bool,
     transpose_b: bool,
     alpha: T::Scale,
@@ -223,7 +140,7 @@ pub type GemmRequest<'a, T, D = New> = Request<Gemm<'a, T>, D>;
 /// A matrix product whose variant is chosen and whose result has its memory.
 ///
 /// If `beta` is not 0, the result overwrites C. Queueing the product again then starts from that result.
-pub type PreparedGemm<'a, T, R = Matrix<<T as GpuElement>::Result>> = Prepared<Gemm<'a, T>, R>;
+pub type PreparedGemm<'a, T, R = Matrix<<T as Matrices>::Result>> = Prepared<Gemm<'a, T>, R>;
 
 impl<T: GemmElement, D: Destination<Matrix<T::Result>>> GemmRequest<'_, T, D> {
     /// Computes the product. Returns the new matrix, or the place that the request was given. Queues the work and does not
@@ -244,7 +161,12 @@ impl<T: GemmElement> Gemm<'_, T> {
     }
 
     /// Returns the number of rows of a matrix of an operand, which is a stack of some.
-    fn rows_of_one(&self, name: &str, rect: &MatrixRect<'_, T>, stack: usize) -> Result<usize> {
+    fn rows_of_one(
+        &self,
+        name: &str,
+        rect: &MatrixRect<'_, T::Factor>,
+        stack: usize,
+    ) -> Result<usize> {
         match rect.height().checked_rem(stack) {
             Some(0) => Ok(rect.height() / stack),
             _ => Err(Error::invalid(
@@ -272,7 +194,7 @@ impl<T: GemmElement> Gemm<'_, T> {
                 Some(Way::Tensor(tiles)) => tiles as usize,
                 _ => policy::tensor_size([m, n], self.count, multiprocessors),
             };
-            let numbers: Policy = plan.policy(kernels[size][0][0], size_of::<T>());
+            let numbers: Policy = plan.policy(kernels[size][0][0], size_of::<T::Factor>());
             let bytes = numbers.tensor_bytes(size);
             if bytes <= info.shared_bytes_per_block {
                 return (kernels[size], policy::tensor_cut(size), bytes);
@@ -394,7 +316,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
         let [stack_a, stack_b] = self.stacks();
         let rows_of_a = self.rows_of_one("A", &self.a, stack_a.min(count))?;
         let rows_of_b = self.rows_of_one("B", &self.b, stack_b.min(count))?;
-        let operand = |rect: &MatrixRect<'_, T>, height: usize, transposed: bool| {
+        let operand = |rect: &MatrixRect<'_, T::Factor>, height: usize, transposed: bool| {
             let (shape, strides) = ([height, rect.width()], [rect.stride(), 1]);
             let [row, column] = strides;
             if transposed {
@@ -437,7 +359,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
                 InvalidKind::Value,
                 OPERATION,
                 "matrices of another type than i8 for gelu",
-                format!("matrices of {}", type_name::<T>()),
+                format!("matrices of {}", type_name::<T::Factor>()),
             ));
         }
         let inexact = self.inexact(plan)?;
@@ -466,7 +388,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             None => (c, ldc),
         };
         // Without products the views of A and B may be empty.
-        let next = |rect: &MatrixRect<'_, T>, height: usize, is_shared: bool| match k {
+        let next = |rect: &MatrixRect<'_, T::Factor>, height: usize, is_shared: bool| match k {
             0 => 0,
             _ if is_shared => 0,
             _ => height.saturating_mul(rect.stride()),

@@ -453,7 +453,8 @@ impl<Op: Operation, R> Prepared<Op, R> {
     }
 
     /// Says whether [`Device::capture`] takes the work, before it is tried: not work that reads a constant table (a convolution
-    /// with a short mask, a map of positions), nor a rung in which the host takes part.
+    /// with a short mask, unless it is [kept in memory](Request::mask_in_memory); a map of positions), nor a rung in which the
+    /// host takes part.
     ///
     /// # Errors
     /// [`Error::Invalid`] of the kind [`Capture`](InvalidKind::Capture), as from the capture.

@@ -28,6 +28,7 @@ macro_rules! wrong {
 
 pub mod async_copy;
 pub mod bulk;
+pub mod cluster;
 pub mod columns;
 pub mod convolution;
 pub mod gemm;
@@ -300,6 +301,12 @@ macro_rules! for_each_defect {
             sort: sort_best_no_barrier SortBestNoBarrier[false, true] LINE;
             merge: merge_best_no_barrier MergeBestNoBarrier[false, true] LINE;
             top_k: top_k_best_no_barrier TopKBestNoBarrier[false, true] LINE;
+            cluster: cluster_exchange_not_started ClusterExchange[NOTHING, NOT_STARTED] PAIRS;
+            cluster: cluster_exchange_arrived_after_reads ClusterExchange[NOTHING, ARRIVED_AFTER_READS] PAIRS;
+            cluster: cluster_exchange_wait_for_own_block ClusterExchange[NOTHING, WAIT_FOR_OWN_BLOCK] PAIRS;
+            cluster: cluster_exchange_barrier_of_block ClusterExchange[NOTHING, BARRIER_OF_BLOCK] PAIRS;
+            cluster: cluster_exchange_other_barrier ClusterExchange[NOTHING, OTHER_BARRIER] PAIRS;
+            cluster: cluster_exchange_returned ClusterExchange[NOTHING, RETURNED] PAIRS;
             wgmma: wgmma_tiles_no_proxy_fence WgmmaTiles[NOTHING, NO_PROXY_FENCE] WARPGROUP;
             wgmma: wgmma_tiles_no_barrier WgmmaTiles[NOTHING, NO_BARRIER] WARPGROUP;
             wgmma: wgmma_tiles_written_in_flight WgmmaTiles[NOTHING, WRITTEN_IN_FLIGHT] WARPGROUP;
@@ -358,6 +365,14 @@ const BULK: Shape = Shape {
     block: [64, 1],
     input: 7 * 64,
     output: 7 * 64,
+    ..LINE
+};
+/// Two clusters of two blocks.
+const PAIRS: Shape = Shape {
+    grid: [4, 1],
+    block: [64, 1],
+    input: 4 * 64,
+    output: 4 * 64,
     ..LINE
 };
 /// As many results as elements.

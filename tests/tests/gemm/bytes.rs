@@ -1,13 +1,16 @@
 //! Products of elements of 8 bits. Those of `i8`, whose sums in `i32` wrap around, and those of whole numbers of `F8E4M3` and
 //! `F8E5M2` are exact: every variant and every kernel gives the same bits on every device.
 
-use cuda_std::{F8E4M3, F8E5M2};
+use cuda_std::{F8E4M3, F8E5M2, bf16, f16};
 use rand::{Rng, rngs::StdRng};
 use warpwright::{
     Device, DeviceKind, Error, InvalidKind, Matrix,
-    ops::gemm::{Precision, Way},
+    ops::gemm::{Precision, Rounded, Way},
 };
-use warpwright_gpu::gemm::policy::{LINE, lines_part};
+use warpwright_gpu::gemm::{
+    self,
+    policy::{LINE, lines_part},
+};
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
@@ -51,10 +54,11 @@ const SHAPES: [[usize; 3]; 8] = [
 
 /// An element type whose products are exact for some values.
 trait OfBytes: Multiplied {
-    /// The name in the kernels' names.
+    /// The name in the kernels' names, and in those of kernels that write tiles.
     const NAME: &'static str;
+    const OF_TILES: &'static str = Self::NAME;
     /// Returns an element of A or B.
-    fn element(rng: &mut StdRng) -> Self;
+    fn element(rng: &mut StdRng) -> Self::Factor;
     /// Returns an element of C or of the bias.
     fn of_result(rng: &mut StdRng) -> Self::Result;
     /// Returns the same problem with factors and a tail that the type has.
@@ -118,6 +122,28 @@ eight_bits! {
     F8E5M2: "e5m2";
 }
 
+macro_rules! rounded {
+    ($($result:ident: $name:literal;)*) => { $(
+        impl OfBytes for Rounded<F8E4M3, $result> {
+            const NAME: &'static str = $name;
+            const OF_TILES: &'static str = F8E4M3::NAME;
+            const ONE_OF: [usize; 2] = [11, 11];
+
+            fn element(rng: &mut StdRng) -> F8E4M3 {
+                F8E4M3::element(rng)
+            }
+
+            fn of_result(rng: &mut StdRng) -> $result {
+                $result::from_f32(F8E4M3::of_result(rng))
+            }
+        }
+    )* };
+}
+rounded! {
+    bf16: "e4m3_bf16";
+    f16: "e4m3_f16";
+}
+
 /// Checks products by some variants against sums in the order of k.
 fn are_exact<T: OfBytes>(problems: &[Gemm], variants: &[&'static str]) {
     cases::run(
@@ -161,6 +187,12 @@ fn e4m3_products() {
 #[test]
 fn e5m2_products() {
     products::<F8E5M2>();
+}
+
+#[test]
+fn e4m3_products_with_results_of_16_bits() {
+    products::<Rounded<F8E4M3, bf16>>();
+    products::<Rounded<F8E4M3, f16>>();
 }
 
 /// Every kernel of `best`: shapes, transpositions, stacks, tails, and parts of k.
@@ -218,6 +250,12 @@ fn every_kernel_of_e5m2_gives_the_products() {
     every_kernel::<F8E5M2>();
 }
 
+#[test]
+fn every_kernel_of_e4m3_with_results_of_16_bits_gives_the_products() {
+    every_kernel::<Rounded<F8E4M3, bf16>>();
+    every_kernel::<Rounded<F8E4M3, f16>>();
+}
+
 /// A sum beyond the ends of `i32` wraps around. On the CPU executor, where lanes cost time, that of one thread.
 #[test]
 fn sums_wrap_around() {
@@ -244,11 +282,11 @@ fn each_way<T: OfBytes>(others: &str) {
         capability.is_none_or(|capability| capability == (9, 0))
     };
     for device in devices::all().filter(able) {
-        let all = device.zeros_matrix::<T>(32, 64).unwrap();
+        let all = device.zeros_matrix::<T::Factor>(32, 64).unwrap();
         for (left, transposed, tiled) in [(16, true, 0), (16, false, 1), (8, true, 2)] {
             for (way, columns) in Way::OF_HALVES.into_iter().zip([0, 0, 256, 128, 64, 16]) {
                 let a = all.rect(0..16, left..left + 16).unwrap();
-                let product = device.gemm(a, a).way(way);
+                let product = device.gemm_of::<T>(a, a).way(way);
                 let product = if transposed {
                     product.transpose_b()
                 } else {
@@ -261,7 +299,7 @@ fn each_way<T: OfBytes>(others: &str) {
                     }
                     0 | 16 => (vec![others.to_owned()], 0),
                     _ => {
-                        let tiles = format!("gemm_best_tiles__{}", T::NAME);
+                        let tiles = format!("gemm_best_tiles__{}", T::OF_TILES);
                         let mut kernels = vec![tiles; tiled.min(1)];
                         kernels.push(format!("gemm_best_lines__{}_{columns}_nt", T::NAME));
                         (kernels, tiled * 128 * LINE)
@@ -285,11 +323,16 @@ fn each_way_launches_its_kernels() {
     each_way::<i8>("gemm_best_fragments");
     each_way::<F8E4M3>("gemm_best_fragments_small__e4m3");
     each_way::<F8E5M2>("gemm_best_fragments_small__e5m2");
+    each_way::<Rounded<F8E4M3, bf16>>("gemm_best_fragments_small__e4m3_bf16");
+    each_way::<Rounded<F8E4M3, f16>>("gemm_best_fragments_small__e4m3_f16");
 }
 
 /// Multiplies matrices of any numbers of 8 bits, and of such of one size. Cards of 9.0 have the bits of the CPU executor, and
 /// the error has its bound.
-fn any_numbers<T: OfBytes<Result = f32, Scale = f32>>(any: fn(u8) -> T, near: fn(f32) -> T) {
+fn any_numbers<T: OfBytes<Factor = T, Result = f32, Scale = f32> + gemm::Element<Scale = f32>>(
+    any: fn(u8) -> T,
+    near: fn(f32) -> T,
+) {
     for (kind, [m, n, k]) in [[70, 90, 400], [130, 40, 1000]].into_iter().enumerate() {
         let mut rng = data::generator(kind as u64);
         let mut element = || match kind {

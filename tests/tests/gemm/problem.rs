@@ -6,9 +6,9 @@ use cuda_std::{F8E4M3, F8E5M2, FloatExt, bf16, f16};
 
 use warpwright::{
     Device, Matrix,
-    ops::gemm::{GemmElement, Precision, Way},
+    ops::gemm::{GemmElement, Precision, Rounded, Way},
 };
-use warpwright_gpu::gemm::{Element, Rung, Scalar, Variant};
+use warpwright_gpu::gemm::{Element, Matrices, Rung, Scalar, Variant};
 use warpwright_tests::{
     cases::Problem,
     compare::{self, Outcome},
@@ -17,13 +17,13 @@ use warpwright_tests::{
     oracle::{self, Total},
 };
 
-/// An element type: what the library multiplies.
+/// The types of a product: what the library multiplies.
 pub trait Multiplied: GemmElement<Result: Debug> + Debug {
     fn factor(value: f64) -> Self::Scale;
 }
 
 /// A type of floats, and what the tests know of it.
-pub trait Real: Multiplied + GemmElement<Result = Self> + Number {
+pub trait Real: Multiplied + GemmElement<Factor = Self, Result = Self> + Number {
     /// If the sums are rounded to elements once more: half the distance from 1 to the next element, and from 0 to the least.
     /// Then `best` and others have an order of additions of their own.
     const ROUNDED: Option<[f64; 2]>;
@@ -52,7 +52,7 @@ reals! {
 }
 
 macro_rules! bytes {
-    ($($ty:ident: $factor:ident;)*) => { $(
+    ($($ty:ty: $factor:ident;)*) => { $(
         impl Multiplied for $ty {
             fn factor(value: f64) -> $factor {
                 value as $factor
@@ -64,6 +64,8 @@ bytes! {
     i8: i32;
     F8E4M3: f32;
     F8E5M2: f32;
+    Rounded<F8E4M3, bf16>: f32;
+    Rounded<F8E4M3, f16>: f32;
 }
 
 /// Rows above a matrix, columns to the left and to the right of it, in a larger one.
@@ -212,9 +214,9 @@ impl<T: warpwright::Element> Host<T> {
 }
 
 /// A, B and C.
-pub struct Operands<T: Element> {
-    pub a: Host<T>,
-    pub b: Host<T>,
+pub struct Operands<T: Matrices> {
+    pub a: Host<T::Factor>,
+    pub b: Host<T::Factor>,
     pub c: Host<T::Result>,
     pub bias: Vec<T::Result>,
     /// The scales of rows, and of columns.
@@ -235,7 +237,7 @@ impl Gemm {
     /// Those of A and B, and those of C and the bias.
     pub fn operands_of<T: Multiplied>(
         &self,
-        mut value: impl FnMut() -> T,
+        mut value: impl FnMut() -> T::Factor,
         mut of_result: impl FnMut() -> T::Result,
     ) -> Operands<T> {
         let [stack_a, stack_b] = self.shared.map(|it| if it { 1 } else { self.count });
@@ -262,21 +264,22 @@ impl Gemm {
         operands: &'a Operands<T>,
         row: usize,
         column: usize,
-    ) -> impl Iterator<Item = (T, T)> + 'a {
+    ) -> impl Iterator<Item = (T::Factor, T::Factor)> + 'a {
         let [a, b] = self.transpose;
         let (number, row) = (row / self.m, row % self.m);
         // The first rows of the product's own matrices.
         let first = |height: usize, is_shared: bool| if is_shared { 0 } else { number * height };
         let above_a = first(if a { self.k } else { self.m }, self.shared[0]);
         let above_b = first(if b { self.n } else { self.k }, self.shared[1]);
-        let at = |host: &Host<T>, above: usize, [row, column]: [usize; 2], transposed: bool| {
-            let [row, column] = if transposed {
-                [column, row]
-            } else {
-                [row, column]
+        let at =
+            |host: &Host<T::Factor>, above: usize, [row, column]: [usize; 2], transposed: bool| {
+                let [row, column] = if transposed {
+                    [column, row]
+                } else {
+                    [row, column]
+                };
+                host.at(above + row, column, false)
             };
-            host.at(above + row, column, false)
-        };
         let k = if self.factors[0] == 0.0 { 0 } else { self.k };
         (0..k).map(move |k| {
             let of_a = at(&operands.a, above_a, [row, k], a);
@@ -401,7 +404,7 @@ impl Gemm {
         let [rows_c, columns_c] = operands.c.ranges();
         let [alpha, beta] = self.factors.map(T::factor);
         let mut request = device
-            .gemm(a.rect(rows_a, columns_a)?, b.rect(rows_b, columns_b)?)
+            .gemm_of::<T>(a.rect(rows_a, columns_a)?, b.rect(rows_b, columns_b)?)
             .alpha(alpha)
             .precision(self.precision)
             .variant(variant);

@@ -160,6 +160,18 @@ fn what_cannot_be_captured_says_so() -> Result<()> {
         // Both can be asked before.
         not_captured(mask.capturable(), "`convolve`");
         sorted.capturable()?;
+        // The same convolution, with its mask in memory.
+        let request = device
+            .convolve_request(&values, &[0.5, 0.25])
+            .mask_in_memory();
+        let mut captured = request.prepare()?;
+        captured.capturable()?;
+        let mut graph = device.capture(|| captured.enqueue())?;
+        // SAFETY: the arrays are still there, and nothing else writes to them.
+        unsafe { graph.launch()? };
+        mask.enqueue()?;
+        assert_eq!(captured.output()?.to_vec()?, mask.output()?.to_vec()?);
+        assert_ne!(captured.kernels(), mask.kernels());
         let counts = device.histogram_request(&keys, 4).output_on_device();
         let serial = counts.clone().variant("serial").prepare()?;
         not_captured(serial.capturable(), "given");

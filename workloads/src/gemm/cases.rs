@@ -2,11 +2,11 @@
 
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
-use warpwright::ops::gemm::{Precision, Tiles, Way};
+use warpwright::ops::gemm::{Precision, Rounded, Tiles, Way};
 
 use super::{Data, Product, Real, rectangles::Rectangles};
 use crate::sample::{Make, spread};
-use crate::{Scale, Workload};
+use crate::{Number, Scale, Workload};
 
 /// Rows of A, columns of B, and the common dimension: zero, one, near the sides of tiles, and as many large tiles as the
 /// largest devices have multiprocessors, for which small tiles are not used.
@@ -63,8 +63,26 @@ pub(super) fn checks(scale: Scale) -> Vec<Workload> {
     of_bytes::<i8>(&mut all, &Way::OF_HALVES);
     of_bytes::<F8E4M3>(&mut all, &Way::OF_HALVES[1..]);
     of_bytes::<F8E5M2>(&mut all, &Way::OF_HALVES[1..]);
+    of_rounded::<Rounded<F8E4M3, bf16>>(&mut all);
+    of_rounded::<Rounded<F8E4M3, f16>>(&mut all);
     of_precisions(&mut all);
     all
+}
+
+/// Products whose results have another type than is usual: every kernel, and the factors, a bias and the function that follow.
+fn of_rounded<T: Real>(all: &mut Vec<Workload>) {
+    of_ways::<T>(all, &Way::OF_HALVES[1..], [80, 72, 144]);
+    of_few::<T>(all);
+    for transposed in [[false, true], [true, false]] {
+        let product = |problem: Product<T>| problem.with_transposed(transposed);
+        let problem = Product::new([69, 66, 45], Data::Fractions);
+        all.push(Workload::new(Rectangles(product(problem))));
+        all.push(Workload::new(product(Product::layer([72, 70, 64]))));
+    }
+    in_parts(
+        all,
+        Product::<T>::new([8, 40, 16_384], Data::Fractions).with_transposed([false, true]),
+    );
 }
 
 /// Products of elements of 8 bits.
@@ -187,7 +205,7 @@ pub(super) fn timings(size: usize) -> Vec<Workload> {
 
 pub(super) fn operations() -> Vec<Workload> {
     fn product<T: Real>(shape: [usize; 3], transposed: [bool; 2]) -> Product<T> {
-        let make = Make::hashed(|hash| T::from_f64(spread(hash)));
+        let make = Make::hashed(|hash| T::Factor::from_f64(spread(hash)));
         let problem = Product::new(shape, Data::Fractions).of([make.clone(), make]);
         Product {
             transposed,

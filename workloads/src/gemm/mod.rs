@@ -1,6 +1,6 @@
 //! Matrix products: those of whole numbers are compared exactly, others within the bound of their roundings.
 
-use warpwright::ops::gemm::{Precision, Rung, Way};
+use warpwright::ops::gemm::{Matrices, Precision, Rung, Way};
 use warpwright::{Device, Matrix, Result};
 
 mod cases;
@@ -46,7 +46,7 @@ pub enum Data {
 
 /// A product of whole matrices.
 #[derive(Clone)]
-pub struct Product<T> {
+pub struct Product<T: Real> {
     /// Rows of A, columns of B, and the common dimension.
     shape: [usize; 3],
     /// The number of such products, which are computed at once.
@@ -56,7 +56,7 @@ pub struct Product<T> {
     /// Whether A and B are transposed.
     transposed: [bool; 2],
     data: Data,
-    make: [Make<T>; 2],
+    make: [Make<T::Factor>; 2],
     precision: Precision,
     /// The kernels of `best`, if not those that the library chooses.
     way: Option<Way>,
@@ -66,8 +66,8 @@ impl<T: Real> Product<T> {
     /// Makes the product of two matrices: `shape` has the rows of A, the columns of B, and the common dimension.
     pub fn new(shape: [usize; 3], data: Data) -> Self {
         let make = Make::hashed(match data {
-            Data::Whole => |hash: u64| T::from_f64((hash % 9) as f64 - 4.0),
-            Data::Fractions => T::fraction,
+            Data::Whole => |hash: u64| T::Factor::from_f64((hash % 9) as f64 - 4.0),
+            Data::Fractions => T::Factor::fraction,
         });
         Self {
             shape,
@@ -137,7 +137,7 @@ impl<T: Real> Product<T> {
 
     /// Returns the same product with other values, which must match its [`Data`].
     #[must_use]
-    pub fn of(self, make: [Make<T>; 2]) -> Self {
+    pub fn of(self, make: [Make<T::Factor>; 2]) -> Self {
         Self { make, ..self }
     }
 }
@@ -152,10 +152,16 @@ fn refuses<T: Real>(variant: &str, has_maps: bool) -> bool {
 }
 
 /// A and B on the host, and elements of C or of the bias.
-type Values<T, R> = ([Vec<T>; 2], Vec<R>);
+type Values<T> = (
+    [Vec<<T as Matrices>::Factor>; 2],
+    Vec<<T as Matrices>::Result>,
+);
 
 /// A and B on a device, and C or the bias.
-type Places<T, R> = ([Matrix<T>; 2], Matrix<R>);
+type Places<T> = (
+    [Matrix<<T as Matrices>::Factor>; 2],
+    Matrix<<T as Matrices>::Result>,
+);
 
 /// The oracle's data of a product.
 pub enum Truth<T: Real> {
@@ -165,12 +171,12 @@ pub enum Truth<T: Real> {
     /// a wrong element passes with a probability of 2^-20.
     Sums(Vec<i64>, Vec<i64>),
     /// The operands and the bias, from which some elements are computed during the comparison.
-    Operands(Values<T, T::Result>),
+    Operands(Values<T>),
 }
 
 /// Returns an element of C or of a bias: a fraction, or an integer of as few bits as those of A and B.
 fn result_of<T: Real>(hash: u64) -> T::Result {
-    T::Result::from_f64(T::fraction(hash).real())
+    T::Result::from_f64(T::Factor::fraction(hash).real())
 }
 
 /// A matrix on the host, or its transpose.
@@ -204,7 +210,7 @@ impl<T: Real> Product<T> {
     }
 
     /// Returns all A, all B, and the bias.
-    fn values(&self, set: usize) -> Values<T, T::Result> {
+    fn values(&self, set: usize) -> Values<T> {
         let [of_a, of_b] = self
             .sides()
             .map(|[height, width]| self.count * height * width);
@@ -214,7 +220,7 @@ impl<T: Real> Product<T> {
         ([a.values(of_a, 1, set), b.values(of_b, 2, set)], bias)
     }
 
-    fn operands<'a>(&self, [a, b]: [&'a [T]; 2]) -> [View<'a, T>; 2] {
+    fn operands<'a>(&self, [a, b]: [&'a [T::Factor]; 2]) -> [View<'a, T::Factor>; 2] {
         let [[_, width_a], [_, width_b]] = self.sides();
         let [transposed_a, transposed_b] = self.transposed;
         [(a, width_a, transposed_a), (b, width_b, transposed_b)].map(
@@ -227,7 +233,7 @@ impl<T: Real> Product<T> {
     }
 
     /// Compares some elements, spread over rows and columns, with sums in `f64`.
-    fn some(&self, ([a, b], bias): &Values<T, T::Result>, found: &[T::Result]) -> Verdict {
+    fn some(&self, ([a, b], bias): &Values<T>, found: &[T::Result]) -> Verdict {
         let [m, n, k] = self.shape;
         let rows = self.count * m;
         // All elements of a small product. Of a large one, every row and every column twice, at places that a hash chooses.
@@ -269,7 +275,7 @@ impl<T: Real> Product<T> {
 }
 
 impl<T: Real> Problem for Product<T> {
-    type Input = Places<T, T::Result>;
+    type Input = Places<T>;
     type Answer = Vec<T::Result>;
     type Truth = Truth<T>;
 
@@ -296,14 +302,15 @@ impl<T: Real> Problem for Product<T> {
             precision => format!(" by {precision}"),
         };
         format!(
-            "{count}{m} x {k} times {k} x {n} {}{precision}{transposed}{layer}{way}",
-            T::NAME
+            "{count}{m} x {k} times {k} x {n} {}{}{precision}{transposed}{layer}{way}",
+            T::Factor::NAME,
+            T::TO
         )
     }
 
     fn bytes(&self) -> usize {
         let [m, n, k] = self.shape;
-        let of_one = (m * k + k * n) * size_of::<T>() + m * n * size_of::<T::Result>();
+        let of_one = (m * k + k * n) * size_of::<T::Factor>() + m * n * size_of::<T::Result>();
         self.count * of_one
     }
 
@@ -312,7 +319,9 @@ impl<T: Real> Problem for Product<T> {
     }
 
     fn excludes(&self, variant: &str) -> bool {
-        let rows = self.sides().map(|[_, width]| width * size_of::<T>());
+        let rows = self
+            .sides()
+            .map(|[_, width]| width * size_of::<T::Factor>());
         // Sizes of 0 are no product.
         let is_product = !self.shape.contains(&0);
         refuses::<T>(
@@ -326,9 +335,9 @@ impl<T: Real> Problem for Product<T> {
         Some(sides.map(|&side| side as u64).product::<u64>() * 2)
     }
 
-    fn input(&self, device: &Device, set: usize) -> Result<Places<T, T::Result>> {
+    fn input(&self, device: &Device, set: usize) -> Result<Places<T>> {
         let (([a, b], bias), [of_a, of_b]) = (self.values(set), self.sides());
-        let upload = |values: &[T], [height, width]: [usize; 2]| {
+        let upload = |values: &[T::Factor], [height, width]: [usize; 2]| {
             device.upload_matrix(values, self.count * height, width)
         };
         let bias = device.upload_matrix(&bias, 1, bias.len())?;
@@ -338,10 +347,13 @@ impl<T: Real> Problem for Product<T> {
     fn prepare<'a>(
         &'a self,
         device: &Device,
-        ([a, b], bias): &'a Places<T, T::Result>,
+        ([a, b], bias): &'a Places<T>,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Vec<T::Result>>> {
-        let mut request = with_variant!(device.gemm(a, b).batch(self.count), variant);
+        let mut request = with_variant!(
+            device.gemm_of::<T>(a.into(), b.into()).batch(self.count),
+            variant
+        );
         if self.layer {
             request = request.bias(bias.as_vector()).gelu();
         }

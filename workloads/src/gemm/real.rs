@@ -2,12 +2,14 @@
 
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
-use warpwright::ops::gemm::GemmElement;
+use warpwright::ops::gemm::{GemmElement, Rounded};
 
 use crate::Number;
 
-/// An element type.
-pub trait Real: GemmElement<Result: Number> + Number {
+/// The types of a product.
+pub trait Real: GemmElement<Factor: Number, Result: Number> {
+    /// What follows the name of the elements, if results have another type than is usual.
+    const TO: &'static str = "";
     /// If sums are rounded to elements once more: half the distance from 1 to the next element, and from 0 to the least one.
     const ROUNDED: Option<[f64; 2]>;
     /// Whether sums depend on the kernel.
@@ -106,3 +108,26 @@ macro_rules! eight_bits {
     )* };
 }
 eight_bits! { F8E4M3 F8E5M2 }
+
+macro_rules! rounded {
+    ($($result:ident: $to:literal;)*) => { $(
+        impl Real for Rounded<F8E4M3, $result> {
+            const TO: &'static str = $to;
+            const ROUNDED: Option<[f64; 2]> = $result::ROUNDED;
+            const FACTORS: [f64; 2] = OF_FLOATS;
+            const GELU: Option<f64> = $result::GELU;
+
+            fn factor_of(value: f64) -> f32 {
+                value as f32
+            }
+
+            fn error(products: usize) -> f64 {
+                F8E4M3::error(products)
+            }
+        }
+    )* };
+}
+rounded! {
+    bf16: " to bf16";
+    f16: " to f16";
+}

@@ -10,7 +10,7 @@ use crate::{Number, Prepared, Problem, Verdict, with_variant};
 
 /// A product of unaligned rectangles, scaled and added to a scaled rectangle.
 #[derive(Clone)]
-pub(super) struct Rectangles<T>(pub(super) Product<T>);
+pub(super) struct Rectangles<T: Real>(pub(super) Product<T>);
 
 /// The rows of the matrix above a rectangle.
 const ABOVE: usize = 2;
@@ -25,11 +25,12 @@ impl<T: Real> Rectangles<T> {
         [a, b, [m, n]]
     }
 
-    fn values(&self, set: usize) -> Values<T, T::Result> {
+    fn values(&self, set: usize) -> Values<T> {
         let [a, b, c] = self.sides();
         let len = |[height, width]: [usize; 2]| (height + ABOVE) * (width + AROUND);
-        let operand =
-            |(sides, stream)| sample::values(len(sides), sample::stream(stream, set), T::fraction);
+        let operand = |(sides, stream)| {
+            sample::values(len(sides), sample::stream(stream, set), T::Factor::fraction)
+        };
         let c = sample::values(len(c), sample::stream(5, set), result_of::<T>);
         ([(a, 3), (b, 4)].map(operand), c)
     }
@@ -46,9 +47,9 @@ fn inner<T>(values: &[T], width: usize, transposed: bool) -> View<'_, T> {
 }
 
 impl<T: Real> Problem for Rectangles<T> {
-    type Input = Places<T, T::Result>;
+    type Input = Places<T>;
     type Answer = Vec<T::Result>;
-    type Truth = Values<T, T::Result>;
+    type Truth = Values<T>;
 
     fn family(&self) -> &'static str {
         "gemm"
@@ -71,7 +72,7 @@ impl<T: Real> Problem for Rectangles<T> {
         self.0.varies()
     }
 
-    fn input(&self, device: &Device, set: usize) -> Result<Places<T, T::Result>> {
+    fn input(&self, device: &Device, set: usize) -> Result<Places<T>> {
         fn upload<E: Element>(
             device: &Device,
             values: &[E],
@@ -87,7 +88,7 @@ impl<T: Real> Problem for Rectangles<T> {
     fn prepare<'a>(
         &'a self,
         device: &Device,
-        ([a, b], c): &'a Places<T, T::Result>,
+        ([a, b], c): &'a Places<T>,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Vec<T::Result>>> {
         let [[_, width_a], [_, width_b], [_, n]] = self.sides();
@@ -97,7 +98,7 @@ impl<T: Real> Problem for Rectangles<T> {
         let (device, variant) = (device.clone(), variant.map(str::to_owned));
         // The sum overwrites C, so each run gets a new C.
         let enqueue = move |sum: &mut Option<Matrix<T::Result>>| {
-            let mut request = with_variant!(device.gemm(a, b), &variant);
+            let mut request = with_variant!(device.gemm_of::<T>(a, b), &variant);
             if self.0.transposed[0] {
                 request = request.transpose_a();
             }
@@ -121,11 +122,11 @@ impl<T: Real> Problem for Rectangles<T> {
         Ok(Prepared::new(None, bytes, kernels, calls, enqueue, read))
     }
 
-    fn truth(&self, set: usize) -> Values<T, T::Result> {
+    fn truth(&self, set: usize) -> Values<T> {
         self.values(set)
     }
 
-    fn check(&self, ([a, b], c): &Values<T, T::Result>, answer: &Vec<T::Result>) -> Verdict {
+    fn check(&self, ([a, b], c): &Values<T>, answer: &Vec<T::Result>) -> Verdict {
         let [alpha, beta] = T::FACTORS;
         let [[_, width_a], [_, width_b], [_, n]] = self.sides();
         let [transposed_a, transposed_b] = self.0.transposed;

@@ -2,10 +2,10 @@
 
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
-use warpwright::ops::gemm::Precision;
+use warpwright::ops::gemm::{Matrices, Precision, Rounded};
 use warpwright::{Device, Element, Matrix, Vector};
-use warpwright_workloads::Problem;
 use warpwright_workloads::gemm::{Data, Product, Real};
+use warpwright_workloads::{Number, Problem};
 
 use super::super::peers::cublas::Blas;
 use super::super::peers::rival;
@@ -35,6 +35,10 @@ pub(super) fn run(bench: &mut Bench) {
     if !bench.is_sweep() {
         of_bytes::<i8>(bench, &all);
         of_bytes::<F8E4M3>(bench, &all);
+        for side in bench.scale().pick(&all[..], &[4096], &[32]) {
+            let problem = single::<Rounded<F8E4M3, bf16>>([*side; 3]);
+            of(bench, problem.with_transposed([false, true]), Bound::Tensor);
+        }
         for side in bench.scale().pick(&[8192][..], &[4096], &[32]) {
             let problem = single::<F8E5M2>([*side; 3]).with_transposed([false, true]);
             of(bench, problem, Bound::Tensor);
@@ -117,7 +121,11 @@ fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
     let layout = problem.transposed();
     let spec = Spec {
         family: "gemm",
-        work: format!("{what} {}{by}{transposed}", T::NAME),
+        work: format!(
+            "{what} {}{}{by}{transposed}",
+            <<T as Matrices>::Factor>::NAME,
+            T::TO
+        ),
         size: match products {
             1 => size,
             products => format!("{products} x {size}"),

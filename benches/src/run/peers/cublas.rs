@@ -7,6 +7,7 @@ use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use libloading::Library;
 use warpwright::Device;
+use warpwright::ops::gemm::Rounded;
 
 use super::super::Result;
 use super::{Absent, library};
@@ -63,13 +64,15 @@ impl Types {
         }
     }
 
-    /// `CUDA_R_8F_E4M3`, and sums and results in `f32`, which cuBLASLt alone has.
-    const E4M3: Self = Self {
-        operands: 28,
-        result: 0,
-        compute: 68,
-        factor: 0,
-    };
+    /// `CUDA_R_8F_E4M3`, sums in `f32`, and results of the type with this number, which cuBLASLt alone has.
+    const fn e4m3(result: c_uint) -> Self {
+        Self {
+            operands: 28,
+            result,
+            compute: 68,
+            factor: 0,
+        }
+    }
 
     /// `CUDA_R_8I`, `CUDA_R_32I`, `CUBLAS_COMPUTE_32I`.
     const I8: Self = Self {
@@ -116,25 +119,24 @@ types! {
     bf16: f32, EXTENDED, Some(Types::half(14)), MATH.0;
 }
 
-impl Blas for F8E4M3 {
-    type Factor = f32;
-    const FUNCTION: &'static str = EXTENDED;
-    const TYPES: Option<Types> = Some(Types::E4M3);
-    const MATH: c_uint = MATH.0;
-    const FACTORS: [f32; 2] = [1.0, 0.0];
-    const ALONG_K: bool = true;
-    const BY_LT: bool = true;
+macro_rules! eight_bits {
+    ($($ty:ty: $types:expr;)*) => { $(
+        impl Blas for $ty {
+            type Factor = f32;
+            const FUNCTION: &'static str = EXTENDED;
+            const TYPES: Option<Types> = $types;
+            const MATH: c_uint = MATH.0;
+            const FACTORS: [f32; 2] = [1.0, 0.0];
+            const ALONG_K: bool = true;
+            const BY_LT: bool = true;
+        }
+    )* };
 }
-
-/// There are no products of two such matrices.
-impl Blas for F8E5M2 {
-    type Factor = f32;
-    const FUNCTION: &'static str = EXTENDED;
-    const TYPES: Option<Types> = None;
-    const MATH: c_uint = MATH.0;
-    const FACTORS: [f32; 2] = [1.0, 0.0];
-    const ALONG_K: bool = true;
-    const BY_LT: bool = true;
+// There are no products of two matrices of `F8E5M2`.
+eight_bits! {
+    F8E4M3: Some(Types::e4m3(0));
+    Rounded<F8E4M3, bf16>: Some(Types::e4m3(14));
+    F8E5M2: None;
 }
 
 impl Blas for i8 {

@@ -171,25 +171,20 @@ impl BlockState {
     /// Returns the block of this rank. Ends the launch if it does not run.
     pub fn peer(&self, lane: &Lane, rank: u32, at: &'static Location<'static>) -> &BlockState {
         let found = self.cluster().block(rank);
-        let what = match found.map(BlockState::stage) {
-            None => format!(
-                "a rank below the cluster's {} blocks required, given {rank}",
-                self.cluster().size()
-            ),
-            // A lane that is unwound waits for nobody.
-            _ if rank == self.rank || std::thread::panicking() => String::new(),
-            Some(Stage::Runs) => String::new(),
-            Some(Stage::NotStarted) => format!(
-                "shared memory of the cluster's block of rank {rank}, of which nothing says that it has started"
-            ),
-            Some(Stage::Returned) => format!(
-                "shared memory of the cluster's block of rank {rank}, whose lanes have returned"
-            ),
+        let Some(peer) = found else {
+            let blocks = self.cluster().size();
+            let what = format!("a rank below the cluster's {blocks} blocks required, given {rank}");
+            self.fail(lane, FaultKind::Argument { what, at })
         };
-        match found {
-            Some(peer) if what.is_empty() => peer,
-            _ => self.fail(lane, FaultKind::Argument { what, at }),
-        }
+        let wrong = match peer.stage() {
+            // A lane that is unwound waits for nobody.
+            _ if rank == self.rank || std::thread::panicking() => return peer,
+            Stage::Runs => return peer,
+            Stage::NotStarted => "of which nothing says that it has started",
+            Stage::Returned => "whose lanes have returned",
+        };
+        let what = format!("shared memory of the cluster's block of rank {rank}, {wrong}");
+        self.fail(lane, FaultKind::OtherBlock { what, at })
     }
 
     /// Returns the address in a peer's shared memory of what is at `ptr` in this block's.

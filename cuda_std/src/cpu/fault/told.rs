@@ -207,7 +207,9 @@ impl fmt::Display for Fault {
                 "divergent barrier: this lane is in {operation} at {at} by the call at {by}, but {others} wait \
                  there by the call at {others_by}"
             ),
-            FaultKind::Argument { what, at } => write!(f, "{what}, at {at}"),
+            FaultKind::OtherBlock { what, at } | FaultKind::Argument { what, at } => {
+                write!(f, "{what}, at {at}")
+            }
             FaultKind::Trap { at } => write!(f, "trap at {at}"),
             FaultKind::Panic { message } => write!(f, "panic: {message}"),
         };

@@ -1,18 +1,29 @@
 //! The element types of matrix products.
 
+use std::fmt;
+
 use cuda_std::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
-use warpwright_gpu::gemm::Kernels;
+use warpwright_gpu::gemm::{Kernels, Matrices, Rounded};
 
 use crate::{buffer::Element, ops::sealed::Sealed as LibraryType};
 
-/// An element type whose matrices can be multiplied: `f32`, `f64`, `f16`, `bf16`, `i8`, `F8E4M3`, `F8E5M2`.
+/// The types of a product: those of the elements of A and B (`Factor`), of sums and of the factors `alpha` and `beta`
+/// (`Scale`), and of the result, C and a bias (`Result`).
 ///
-/// Sums and the factors `alpha` and `beta` are of the type `Scale`: `f32` for types of 16 and 8 bits, but `i32` for `i8`;
-/// otherwise the element type. The result, C and a bias are of the type `Result`: `f32` for `F8E4M3` and `F8E5M2`, `i32` for
-/// `i8`, otherwise the element type.
+/// This is an element type with its usual results, or [`Rounded`], which has others:
+///
+/// | type | `Factor` | `Scale` | `Result` |
+/// | --- | --- | --- | --- |
+/// | `f32`, `f64` | itself | itself | itself |
+/// | `f16`, `bf16` | itself | `f32` | itself |
+/// | `i8` | itself | `i32` | `i32` |
+/// | `F8E4M3`, `F8E5M2` | itself | `f32` | `f32` |
+/// | `Rounded<F8E4M3, R>` | `F8E4M3` | `f32` | `R`: `bf16` or `f16` |
+///
+/// Other crates cannot implement this trait.
 pub trait GemmElement:
-    Element + Kernels<Result: Element + LibraryType, Scale: Element> + LibraryType
+    Kernels<Factor: Element + LibraryType, Scale: Element, Result: Element + LibraryType> + fmt::Debug
 {
     #[doc(hidden)]
     const ONE: Self::Scale;
@@ -27,8 +38,8 @@ pub trait GemmElement:
 macro_rules! elements {
     ($($ty:ty: $one:literal, $negative_zero:literal, $has_gelu:literal;)*) => { $(
         impl GemmElement for $ty {
-            const ONE: Self::Scale = $one;
-            const NEGATIVE_ZERO: Self::Scale = $negative_zero;
+            const ONE: <Self as Matrices>::Scale = $one;
+            const NEGATIVE_ZERO: <Self as Matrices>::Scale = $negative_zero;
             const HAS_GELU: bool = $has_gelu;
         }
     )* };
@@ -41,4 +52,6 @@ elements! {
     i8: 1, 0, false;
     F8E4M3: 1.0, -0.0, true;
     F8E5M2: 1.0, -0.0, true;
+    Rounded<F8E4M3, bf16>: 1.0, -0.0, true;
+    Rounded<F8E4M3, f16>: 1.0, -0.0, true;
 }

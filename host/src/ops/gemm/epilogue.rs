@@ -34,7 +34,7 @@ impl<T: GemmElement> Gemm<'_, T> {
     /// scales, or another matrix than C.
     pub(super) fn takes_small_tiles(&self) -> bool {
         let has_more = self.addend.is_some() || self.scales.iter().any(Option::is_some);
-        has_more && size_of::<T>() == size_of::<T::Scale>()
+        has_more && size_of::<T::Factor>() == size_of::<T::Scale>()
     }
 
     /// Returns what is done with sums. Without products there are none, and nothing may affect `beta * C`.

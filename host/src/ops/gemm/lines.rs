@@ -21,7 +21,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         alpha: T::Scale,
     ) -> Result<()> {
         let Problem { m, n, k, count, .. } = problem;
-        let bytes = size_of::<T>();
+        let bytes = size_of::<T::Factor>();
         let step = policy::LINE / bytes;
         let multiprocessors = plan.device.info().multiprocessors.max(1) as usize;
         // Coordinates of tensor maps have 32 bits.

@@ -2,8 +2,7 @@
 
 use cuda_std::tensor_map::{EncodedTensorMap, Stack, Swizzle, TiledMatrix};
 
-use super::GemmElement;
-use crate::{device::Device, error::Result, ops::plan::Plan, rect::MatrixRect};
+use crate::{buffer::Element, device::Device, error::Result, ops::plan::Plan, rect::MatrixRect};
 
 /// Returns whether a device has tensor maps: drivers do from CUDA 12 on.
 pub(super) fn has_maps(device: &Device) -> bool {
@@ -12,13 +11,13 @@ pub(super) fn has_maps(device: &Device) -> bool {
 }
 
 /// Returns whether an operand, which is a stack of some matrices, is of columns whose elements are adjacent: each is a row too.
-pub(super) fn is_column<T: GemmElement>(rect: &MatrixRect<'_, T>) -> bool {
+pub(super) fn is_column<T: Element>(rect: &MatrixRect<'_, T>) -> bool {
     rect.width() == 1 && rect.stride() == 1
 }
 
 /// Returns the width, the height, and the bytes between the rows and between the matrices of an operand, which is a stack of
 /// some. `as_row` takes columns as rows.
-fn layout<T: GemmElement>(rect: &MatrixRect<'_, T>, stack: usize, as_row: bool) -> [usize; 4] {
+fn layout<T: Element>(rect: &MatrixRect<'_, T>, stack: usize, as_row: bool) -> [usize; 4] {
     let (height, stride) = (rect.height() / stack, rect.stride() * size_of::<T>());
     let next = height.saturating_mul(stride);
     match as_row {
@@ -29,11 +28,7 @@ fn layout<T: GemmElement>(rect: &MatrixRect<'_, T>, stack: usize, as_row: bool) 
 }
 
 /// Returns whether tensor maps can describe an operand, which is a stack of some matrices.
-pub(super) fn has_map<T: GemmElement>(
-    rect: &MatrixRect<'_, T>,
-    stack: usize,
-    as_row: bool,
-) -> bool {
+pub(super) fn has_map<T: Element>(rect: &MatrixRect<'_, T>, stack: usize, as_row: bool) -> bool {
     let [_, _, stride, next] = layout(rect, stack, as_row);
     let are_aligned = stack == 1 || next.is_multiple_of(16);
     let address = rect.elements().address();
@@ -42,7 +37,7 @@ pub(super) fn has_map<T: GemmElement>(
 
 /// Returns the tensor map of an operand, which is a stack of some matrices, for tiles of so many rows, 128 bytes each. It
 /// rounds `f32` to TF32.
-pub(super) fn map<T: GemmElement>(
+pub(super) fn map<T: Element>(
     plan: &Plan<'_>,
     rect: &MatrixRect<'_, T>,
     stack: usize,

@@ -57,7 +57,7 @@ impl<T: GemmElement> Gemm<'_, T> {
                     "matrices of f32, or the precision exact,",
                     format!(
                         "the precision {precision} and matrices of {}",
-                        type_name::<T>()
+                        type_name::<T::Factor>()
                     ),
                 ));
             }

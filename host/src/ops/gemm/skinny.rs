@@ -45,7 +45,7 @@ impl<T: GemmElement> Gemm<'_, T> {
             let width = match self.way {
                 Some(Way::Skinny) => Some(usize::from(lines[vectors] > policy::SKINNY_WIDTH[0])),
                 _ => {
-                    let bytes = size_of::<T>();
+                    let bytes = size_of::<T::Factor>();
                     policy::skinny_width(shape, count, bytes, matrix == 1, along_k[matrix])
                 }
             };
@@ -56,8 +56,9 @@ impl<T: GemmElement> Gemm<'_, T> {
             return Ok(false);
         };
         let [lines, vectors] = roles.map(|i| lines[i]);
-        let usual = || policy::skinny_part([lines, vectors, k], width, size_of::<T>(), count);
-        let part = self.part(k, policy::LINE / size_of::<T>(), usual);
+        let usual =
+            || policy::skinny_part([lines, vectors, k], width, size_of::<T::Factor>(), count);
+        let part = self.part(k, policy::LINE / size_of::<T::Factor>(), usual);
         let is_wanted = match self.way {
             Some(way) => way == Way::Skinny,
             // A CPU's threads gain nothing, but give the same bits.
@@ -68,7 +69,8 @@ impl<T: GemmElement> Gemm<'_, T> {
                 None => info.compute_capability.is_some() || part < k,
             },
         };
-        let is_asked = size_of::<T>() != size_of::<f32>() || self.precision == Precision::Tf32;
+        let is_asked =
+            size_of::<T::Factor>() != size_of::<f32>() || self.precision == Precision::Tf32;
         let parts = k.div_ceil(part);
         let of_all = policy::skinny_tiles([lines, vectors], width).saturating_mul(count);
         let tiles = of_all.saturating_mul(parts);
@@ -83,7 +85,7 @@ impl<T: GemmElement> Gemm<'_, T> {
             return Ok(false);
         }
         let [matrix, of_vectors] = roles;
-        let rows = match (along_k[matrix], size_of::<T>() == size_of::<f32>()) {
+        let rows = match (along_k[matrix], size_of::<T::Factor>() == size_of::<f32>()) {
             (false, true) => 32,
             _ => policy::SKINNY_HEIGHT,
         };
