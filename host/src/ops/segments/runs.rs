@@ -233,7 +233,7 @@ macro_rules! by_key {
                 /// keys. Waits for the number of runs.
                 ///
                 /// # Errors
-                /// [`Error::Invalid`] if there are not as many keys as values; otherwise as for
+                /// [`Error::Invalid`](crate::Error::Invalid) if there are not as many keys as values; otherwise as for
                 /// [`SegmentsRequest::sum`](super::SegmentsRequest::sum).
                 pub fn $name(self) -> Result<(Vector<K>, Vector<$result>)> {
                     let mut prepared = self.$prepare()?;
