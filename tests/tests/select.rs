@@ -11,10 +11,10 @@ use cuda_std::{
 };
 use cuda_std_device_tests::operators::{Below, Multiples};
 use warpwright::{
-    Device, Element, Error, Module, Vector,
+    Device, DeviceKind, Element, Error, Module, Vector, VectorViewMut,
     ops::{
         ChosenBy,
-        select::{Compare, IntoPredicate, Ordered, Predicate, Selectable},
+        select::{Compare, IntoPredicate, Ordered, Predicate, SelectInPlaceRequest, Selectable},
     },
 };
 use warpwright_gpu::{select::policy::Policy, tuning};
@@ -75,6 +75,44 @@ where
             let (partition, count) = request.run().unwrap();
             assert_eq!(count, selected.len(), "{what}");
             assert_same(&what, &partition, &all);
+        }
+    }
+    let what = format!(
+        "{predicate:?} in place from {offset} on, {} elements",
+        part.len()
+    );
+    check_in_place(&what, values, offset, &selected, |device, view| {
+        device.select_in_place_request(view, predicate)
+    });
+}
+
+/// Checks a selection in place, by both ways of `best` on every device: the selected elements come first, and those before the
+/// view stay.
+fn check_in_place<T: Element + Debug, P: Predicate>(
+    what: &str,
+    values: &[T],
+    offset: usize,
+    selected: &[T],
+    request: impl for<'a> Fn(&Device, VectorViewMut<'a, T>) -> SelectInPlaceRequest<'a, T, P>,
+) {
+    let offset = offset.min(values.len());
+    let expected = [&values[..offset], selected].concat();
+    for device in devices::all() {
+        for is_persistent in [false, true] {
+            let mut vector = device.upload(values).unwrap();
+            let request = request(&device, vector.slice_mut(offset..).unwrap());
+            let request = match is_persistent {
+                true => request.persistent(),
+                false => request,
+            };
+            assert_eq!(request.run().unwrap(), selected.len(), "{what}");
+            let got = vector.slice(..expected.len()).unwrap().to_vec().unwrap();
+            if let Err(why) = compare::same_bits(&got, &expected) {
+                panic!(
+                    "{what}, persistent {is_persistent}, on {}: {why}",
+                    device.kind()
+                );
+            }
         }
     }
 }
@@ -218,6 +256,18 @@ fn check_flags_and_unique<T: Selectable + PartialEq + Debug>(len: usize, make: f
                 assert_same(&format!("unique: {what}"), &request.run().unwrap(), &unique);
             }
         }
+        let what = format!("unique in place from {offset} on");
+        check_in_place(&what, &values, offset, &unique, |device, view| {
+            device.unique_in_place_request(view)
+        });
+        for device in devices::all() {
+            let mut vector = device.upload(part).unwrap();
+            let marks = device.upload(flagged).unwrap();
+            let request = device.select_flagged_in_place_request(&mut vector, &marks);
+            let count = request.run().unwrap();
+            let got = vector.slice(..count).unwrap().to_vec().unwrap();
+            compare::same_bits(&got, &by_flag).expect("flags in place");
+        }
     }
 }
 
@@ -305,6 +355,77 @@ fn every_order_of_blocks_gives_the_same() {
             let selected = request.run().unwrap();
             assert_same(&format!("{order:?}"), &selected, &expected);
         }
+        for is_persistent in [false, true] {
+            // All are selected at first, then half of what is left, so that elements move by any distance.
+            for (limit, start) in [(1 << 50, 0), (1 << 50, len / 2), (u64::MAX, 0)] {
+                let mut vector = device.upload(&values).unwrap();
+                let mut ones = vec![0; start];
+                vector.slice_mut(..start).unwrap().upload(&ones).unwrap();
+                ones.extend(values[start..].iter().filter(|x| **x < limit));
+                let request = device.select_in_place_request(&mut vector, Compare::less(limit));
+                let request = match is_persistent {
+                    true => request.persistent(),
+                    false => request,
+                };
+                assert_eq!(request.run().unwrap(), ones.len(), "{order:?}");
+                let got = vector.slice(..ones.len()).unwrap().to_vec().unwrap();
+                assert!(got == ones, "{order:?}, less than {limit} from {start} on");
+            }
+            // Blocks read the last element of the tile before.
+            let runs: Vec<u64> = (0..len as u64)
+                .map(|i| if i < 900 { i } else { 900 + i / 3 })
+                .collect();
+            let mut expected = runs.clone();
+            expected.dedup();
+            let mut vector = device.upload(&runs).unwrap();
+            let request = device.unique_in_place_request(&mut vector);
+            let request = match is_persistent {
+                true => request.persistent(),
+                false => request,
+            };
+            assert_eq!(request.run().unwrap(), expected.len(), "{order:?}");
+            let got = vector.slice(..expected.len()).unwrap().to_vec().unwrap();
+            assert!(got == expected, "{order:?}, unique");
+        }
+    }
+}
+
+/// As many tiles as are under way at once, and many more on a GPU, where blocks overtake each other.
+#[test]
+fn in_place_over_many_tiles() {
+    for device in devices::all() {
+        let tiles = match device.kind() {
+            DeviceKind::Cpu => 9,
+            _ => 3000,
+        };
+        let len = tiles * tile::<u32>() + 5;
+        let values: Vec<u32> = noise(len).map(|value| value as u32).collect();
+        // Nearly all, half, and one in a thousand, so that elements move by few and by many tiles.
+        for bound in [u32::MAX / 1000 * 999, u32::MAX / 2, u32::MAX / 1000] {
+            let expected: Vec<u32> = values.iter().copied().filter(|x| *x < bound).collect();
+            for is_persistent in [false, true] {
+                let mut vector = device.upload(&values).unwrap();
+                let request = device.select_in_place_request(&mut vector, Compare::less(bound));
+                let request = match is_persistent {
+                    true => request.persistent(),
+                    false => request,
+                };
+                assert_eq!(request.run().unwrap(), expected.len(), "{device:?}");
+                let got = vector.slice(..expected.len()).unwrap().to_vec().unwrap();
+                assert!(
+                    got == expected,
+                    "{device:?}, less than {bound}, persistent {is_persistent}"
+                );
+            }
+        }
+        let runs: Vec<u32> = values.iter().map(|value| value % 3).collect();
+        let mut expected = runs.clone();
+        expected.dedup();
+        let mut vector = device.upload(&runs).unwrap();
+        let request = device.unique_in_place_request(&mut vector);
+        assert_eq!(request.run().unwrap(), expected.len(), "{device:?}");
+        let got = vector.slice(..expected.len()).unwrap().to_vec().unwrap();
+        assert!(got == expected, "{device:?}, unique");
     }
 }
 
@@ -382,4 +503,17 @@ fn predicates_of_a_user() {
         let error = request.run().unwrap_err();
         assert!(matches!(error, Error::NotEligible { .. }), "{error:?}");
     }
+}
+
+#[test]
+fn rungs_do_not_select_in_place() {
+    let device = Device::cpu();
+    let mut values = device.upload(&[1_u32, 2, 3]).unwrap();
+    let request = device.select_in_place_request(&mut values, Compare::equal(2));
+    let error = request.variant("naive").run().unwrap_err();
+    assert!(
+        matches!(&error, Error::NotEligible { .. }) && error.to_string().contains("in place"),
+        "{error}"
+    );
+    assert_eq!(values.to_vec().unwrap(), [1, 2, 3]);
 }

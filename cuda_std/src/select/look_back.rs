@@ -47,6 +47,8 @@ impl Taken {
 
     /// Publishes the tile's count, waits for the counts of the tiles before, and writes their sum to `words[1]`. The last tile
     /// writes the number of all to `count[0]`, if there is one. The first warp does that; the others go on.
+    ///
+    /// If `is_ordered` is true, what blocks do after this follows what the blocks of the tiles before did before theirs.
     #[inline(always)]
     #[track_caller]
     pub fn tell(
@@ -55,11 +57,12 @@ impl Taken {
         selected: u32,
         words: Shared<u64>,
         count: Option<GlobalMut<u64>>,
+        is_ordered: bool,
     ) {
         let t = thread::thread_idx_x();
         if t < 32 {
             let last = self.tile + 1 == thread::grid_dim_x() as usize;
-            let prefix = self.prefix(control, u64::from(selected), last);
+            let prefix = self.prefix(control, u64::from(selected), last, is_ordered);
             if t == 0 {
                 words.set(1, prefix);
                 if let Some(count) = count.filter(|_| last) {
@@ -72,7 +75,7 @@ impl Taken {
     /// Publishes the tile's count, and returns the sum of the counts of the tiles before it. The first warp calls it.
     #[inline(always)]
     #[track_caller]
-    fn prefix(self, control: GlobalMut<u64>, count: u64, last: bool) -> u64 {
+    fn prefix(self, control: GlobalMut<u64>, count: u64, last: bool, is_ordered: bool) -> u64 {
         let lane = warp::lane_id() as usize;
         let own = 1 + self.tile;
         let publish = |state: u64, sum: u64| {
@@ -80,6 +83,9 @@ impl Taken {
                 control.atomic_store(own, self.word(state, sum), Relaxed, Device);
             }
         };
+        if is_ordered {
+            thread::device_fence();
+        }
         if self.tile > 0 {
             publish(AGGREGATE, count);
         }
@@ -115,6 +121,13 @@ impl Taken {
             left = if found { 0 } else { left - 32 * WINDOWS };
         }
         let prefix = warp::reduce(added, |a, b| a + b);
+        if is_ordered {
+            // Every lane has counts of its own, and lane 0 publishes for all.
+            thread::device_fence();
+            // SAFETY: the whole warp is here.
+            unsafe { warp::sync_warp(FULL_MASK) };
+            thread::device_fence();
+        }
         publish(SUM, prefix + count);
         if last && lane == 0 {
             // Every block has its ticket, and has read it before it published its count.

@@ -161,8 +161,8 @@ pub const fn shared_bytes(threads: usize, rounds: usize) -> usize {
 /// # Contract
 /// `second` is as long as `items` if the predicate takes two arrays. `control` has [`control_len`]
 /// elements, which are 0 before the first launch; launches in order may use them again, with the same number of tiles.
-/// `output` has room for the selected elements, or in the mode [`PARTITION`] for all, and does not overlap the inputs. For that
-/// mode `count[0]` is the number of selected elements; it is not written.
+/// `output` has room for the selected elements, or in the mode [`PARTITION`] for all, and does not overlap the inputs; in the
+/// mode [`SELECT`] it may be `items` itself. For [`PARTITION`] `count[0]` is the number of selected elements and stays.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
@@ -190,7 +190,8 @@ pub fn select_tiles<F: Predicate, A: Arguments<F>, const THREADS: usize, const R
     let (taken, tile) = take::<F, A, THREADS, ROUNDS>(predicate, items, second, control, words);
     let counted = tile.count::<ROUNDS>(totals);
     let written = if mode == PARTITION { None } else { Some(count) };
-    taken.tell(control, counted.selected, words, written);
+    let is_in_place = is_in_place(items, output);
+    taken.tell(control, counted.selected, words, written, is_in_place);
     let Counted {
         loaded,
         masks,
@@ -218,14 +219,27 @@ pub fn select_tiles<F: Predicate, A: Arguments<F>, const THREADS: usize, const R
     if mode == COUNT {
         return;
     }
-    write_out::<_, THREADS>(compact, output, prefix, selected as usize);
+    let (first, end) = tile.bounds::<ROUNDS>();
+    let is_there = is_in_place && first - tile.shift == prefix && end - first == selected as usize;
+    if !is_there {
+        write_out::<_, THREADS>(compact, output, prefix, selected as usize);
+    }
     if mode == PARTITION {
-        let (first, end) = tile.bounds::<ROUNDS>();
         let others = compact.skip(selected as usize);
         // Elements before this tile that are not selected.
         let from = count.get(0) as usize + (first - tile.shift) - prefix;
         write_out::<_, THREADS>(others, output, from, end - first - selected as usize);
     }
+}
+
+/// Returns whether the selected elements replace the items.
+///
+/// Then a tile's elements are written where tiles before it were. Those are read: a block publishes its tile's count when it
+/// has read the tile, and writes when it knows the counts of all tiles before. So the counts order the writes behind the reads,
+/// by fences. A tile whose elements all stay where they are is not written, since the next one may read its last element.
+#[inline(always)]
+fn is_in_place<T: Plain>(items: Global<T>, output: GlobalMut<T>) -> bool {
+    items.as_ptr().addr() == output.as_ptr().addr()
 }
 
 /// Writes the first `len` elements of `compact` to `output` from element `at` on.

@@ -19,7 +19,7 @@
 use core::{marker::PhantomData, sync::atomic::Ordering::Relaxed};
 
 use super::{
-    Arguments, Predicate,
+    Arguments, Predicate, is_in_place,
     tile::{Tile, compacted, ranked},
     tile_len, write_out,
 };
@@ -107,7 +107,7 @@ pub const fn ring_bytes(threads: usize, rounds: usize, slots: usize) -> usize {
 /// `items` starts at a multiple of 16 bytes and has 1 to 2^32 - 1 elements; `second` is as long if the predicate takes two
 /// arrays. `control` has one element, and `statuses` has one for each tile of [`tile_len`]; all are 0 before the first launch,
 /// and launches in order may use them again, with the same number of tiles and blocks. `output` has room for the selected
-/// elements, and does not overlap the inputs.
+/// elements, and does not overlap the inputs, or is `items` itself.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
@@ -145,6 +145,7 @@ pub fn select_persistent<
     let tiles = items.len().div_ceil(len);
     // A block takes two tickets at first and one in each round: `ahead` more than it has tiles.
     let all_tickets = tiles + thread::grid_dim_x() as usize * SLOTS;
+    let is_in_place = is_in_place(items, output);
 
     // Returns the sum of the warps' numbers before this warp, and of all.
     let sums = |numbers: Shared<u32>| {
@@ -219,6 +220,9 @@ pub fn select_persistent<
             let below;
             (below, all) = sums(totals);
             if tid == 0 {
+                if is_in_place {
+                    thread::device_fence();
+                }
                 counts.publish(next, all);
             }
             // All threads have read their elements of the slot.
@@ -232,13 +236,20 @@ pub fn select_persistent<
             added += READS * THREADS;
         }
         added = tile;
+        if is_in_place {
+            thread::device_fence();
+        }
         let sum = warp::reduce(sum, |a, b| a + b);
         if lane == 0 {
             sums_before.set(warp, sum);
         }
         thread::sync_threads();
         before += sums(sums_before).1 as usize;
-        write_out::<_, THREADS>(ring.slot(slot), output, before, selected[0] as usize);
+        let own = selected[0] as usize;
+        // A tile of `len` elements: a shorter last one has no next.
+        if !(is_in_place && before == tile * len && own == len) {
+            write_out::<_, THREADS>(ring.slot(slot), output, before, own);
+        }
         if rounds_before > 0 {
             rounds_before -= 1;
         } else if tile + 1 == tiles && tid == 0 {

@@ -186,7 +186,10 @@ pub unsafe fn gemm_best_small<const A_ALONG_K: bool, const B_ALONG_K: bool, cons
         alpha,
         beta,
     };
-    product_of_small_tiles::<f32, Numbers<f32, ROW>, 4, A_ALONG_K, B_ALONG_K>(a, b, out, &problem);
+    let tile = thread::block_idx_x();
+    product_of_small_tiles::<f32, Numbers<f32, ROW>, 4, A_ALONG_K, B_ALONG_K>(
+        a, b, out, &problem, tile,
+    );
 }
 
 /// [`gemm_best_small`] in `f64`.
@@ -228,7 +231,10 @@ pub unsafe fn gemm_best_small_double<
         alpha,
         beta,
     };
-    product_of_small_tiles::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(a, b, out, &problem);
+    let tile = thread::block_idx_x();
+    product_of_small_tiles::<f64, Numbers<f64, ROW>, 2, A_ALONG_K, B_ALONG_K>(
+        a, b, out, &problem, tile,
+    );
 }
 
 /// The body of [`gemm_best`], with the values of the policy row `N`: computes this block's tile of C.
@@ -246,19 +252,20 @@ fn product<
     out: Output<T>,
     problem: &Problem,
 ) {
+    let tile = thread::block_idx_x();
     const { assert!(N::POLICY.step == STEPS[0] || N::POLICY.step == STEPS[1]) };
     let group = const { N::POLICY.group };
     if const { N::POLICY.step == STEPS[0] } {
-        product_by!(LARGE, STEPS[0]; a, b, out, problem, group);
+        product_by!(LARGE, STEPS[0]; a, b, out, problem, tile, group);
     } else {
-        product_by!(LARGE, STEPS[1]; a, b, out, problem, group);
+        product_by!(LARGE, STEPS[1]; a, b, out, problem, tile, group);
     }
 }
 
-/// The body of [`gemm_best_small`], with the values of the policy row `N`.
+/// The body of [`gemm_best_small`], with the values of the policy row `N`: computes tile number `tile` of C.
 #[inline(always)]
 #[track_caller]
-fn product_of_small_tiles<
+pub(super) fn product_of_small_tiles<
     T: Scalar,
     N: Tuned<Policy>,
     const CHUNK: usize,
@@ -269,13 +276,14 @@ fn product_of_small_tiles<
     b: Global<T>,
     out: Output<T>,
     problem: &Problem,
+    tile: u32,
 ) {
     const { assert!(N::POLICY.small_step == STEPS[0] || N::POLICY.small_step == STEPS[1]) };
     let group = const { N::POLICY.group };
     if const { N::POLICY.small_step == STEPS[0] } {
-        product_by!(SMALL, STEPS[0]; a, b, out, problem, group);
+        product_by!(SMALL, STEPS[0]; a, b, out, problem, tile, group);
     } else {
-        product_by!(SMALL, STEPS[1]; a, b, out, problem, group);
+        product_by!(SMALL, STEPS[1]; a, b, out, problem, tile, group);
     }
 }
 
@@ -298,10 +306,11 @@ fn product_by<
     b: Global<T>,
     out: Output<T>,
     problem: &Problem,
+    tile: u32,
     group: u32,
     [tiles_a, tiles_b]: [Shared<T>; 2],
 ) {
-    let (number, top, left) = tile_origin(problem, group, TILE, TILE);
+    let (number, top, left) = origin_of(problem, tile, group, TILE, TILE);
     let (a, b) = problem.operands(number, a, b);
     let thread = thread::thread_idx_x() as usize;
     let (warp, lane) = (thread / 32, thread % 32);

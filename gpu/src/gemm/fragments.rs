@@ -42,7 +42,7 @@ const fn resident(chunk: usize) -> u32 {
     }
 }
 
-/// Calls [`product_by`] for tiles of a size.
+/// Calls [`product_by`] for tiles of a size, with the number of the block's tile of C.
 macro_rules! product {
     ($size:ident: $($argument:ident),*) => {{
         const WORDS: usize =
@@ -127,7 +127,8 @@ pub unsafe fn gemm_best_fragments<
         alpha,
         beta,
     };
-    product!(LARGE: a, b, out, problem);
+    let tile = thread::block_idx_x();
+    product!(LARGE: a, b, out, problem, tile);
 }
 
 /// [`gemm_best_fragments`] for products of few tiles: a block of 128 threads per 64 x 64 tile of C, of which a warp computes
@@ -196,7 +197,27 @@ pub unsafe fn gemm_best_fragments_small<
         alpha,
         beta,
     };
-    product!(SMALL: a, b, out, problem);
+    let tile = thread::block_idx_x();
+    product_of_small_tiles::<T, R, CHUNK, A_ALONG_K, B_ALONG_K>(a, b, out, problem, tile);
+}
+
+/// The body of [`gemm_best_fragments_small`]: computes tile number `tile` of C.
+#[inline(always)]
+#[track_caller]
+pub(super) fn product_of_small_tiles<
+    T: Fragments,
+    R: Element<Scale = T::Scale>,
+    const CHUNK: usize,
+    const A_ALONG_K: bool,
+    const B_ALONG_K: bool,
+>(
+    a: Global<T>,
+    b: Global<T>,
+    out: Output<R>,
+    problem: Problem,
+    tile: u32,
+) {
+    product!(SMALL: a, b, out, problem, tile);
 }
 
 /// Waits until at most `STAGES - 2` groups of copies are under way.
@@ -230,10 +251,11 @@ fn product_by<
     b: Global<T>,
     out: Output<R>,
     problem: Problem,
+    tile: u32,
     rings: [Shared<T>; 2],
 ) {
     const { assert!(2 <= STAGES && STAGES <= 4) };
-    let (number, top, left) = tile_origin(&problem, FRAGMENTS_GROUP, TILE, TILE);
+    let (number, top, left) = origin_of(&problem, tile, FRAGMENTS_GROUP, TILE, TILE);
     let (a, b) = problem.operands(number, a, b);
     let out = out.of_product(&problem, number);
     let k = problem.k;

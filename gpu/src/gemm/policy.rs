@@ -19,6 +19,12 @@ pub const BEST_ROWS: [usize; 2] = [8, 4];
 pub const BEST_TILE: [usize; 2] = [128, 64];
 /// The threads of a block of `best`: for a large tile 4 x 2 warps of 4 x 8 lanes, for a small one 4 warps below each other.
 pub const BEST_BLOCK: [usize; 2] = [256, 128];
+/// The blocks of a kernel for groups that are resident on a multiprocessor at once: with 4, whose threads have 128 registers
+/// each, `ptxas` 13.0 spills some of the loop's.
+///
+/// A product of a group has a launch of its own if it has so many small tiles for each multiprocessor, as it fills the device
+/// alone.
+pub const GROUP_RESIDENT: u32 = 3;
 /// The minimum length along `k` of a tile of A or B of `best`.
 pub const BEST_STEP: usize = 8;
 

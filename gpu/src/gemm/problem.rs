@@ -365,7 +365,19 @@ pub(super) fn tile_origin(
     height: usize,
     width: usize,
 ) -> (usize, usize, usize) {
-    let (mut number, mut tile) = (0, thread::block_idx_x());
+    origin_of(problem, thread::block_idx_x(), group, height, width)
+}
+
+/// [`tile_origin`] of another block of the problem.
+#[inline(always)]
+pub(super) fn origin_of(
+    problem: &Problem,
+    block: u32,
+    group: u32,
+    height: usize,
+    width: usize,
+) -> (usize, usize, usize) {
+    let (mut number, mut tile) = (0, block);
     if problem.count > 1 {
         let tiles = tiles_of_c(problem, height, width);
         (number, tile) = (tile / tiles, tile % tiles);

@@ -3,6 +3,7 @@
 mod device;
 mod element;
 mod epilogue;
+mod group;
 mod lines;
 mod maps;
 mod options;
@@ -12,6 +13,7 @@ mod rungs;
 mod skinny;
 
 pub use element::GemmElement;
+pub use group::{GemmGroup, GemmGroupRequest, PreparedGemmGroup};
 use maps::{has_map, has_maps, is_column, map};
 use precision::Inexact;
 pub use precision::Precision;
@@ -132,6 +134,8 @@ pub struct Gemm<'a, T: GemmElement> {
     precision: Precision,
     way: Option<Way>,
     parts: Option<usize>,
+    /// Whether the product shares a launch with others, which has the kernel for small tiles.
+    is_grouped: bool,
 }
 
 /// A request of a matrix product. The result is a new matrix, or is written to an `m` x `n` [`Matrix`], `&mut Matrix` or
@@ -202,6 +206,7 @@ impl<T: GemmElement> Gemm<'_, T> {
         }
         let large = policy::best_cut(policy::LARGE);
         let is_small = T::ONLY_SMALL
+            || self.is_grouped
             || self.takes_small_tiles()
             || match self.way {
                 Some(Way::Registers(tiles)) => tiles == Tiles::Small,
@@ -425,6 +430,7 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             self.by_maps(plan, (kernels, numbers), places, problem, alpha)?;
             return Ok(shape);
         }
+        let best = best && !self.is_grouped;
         if best && has_products && self.by_vectors(plan, places, problem, alpha)? {
             return Ok(shape);
         }

@@ -424,6 +424,47 @@ impl Work {
         Ok(())
     }
 
+    /// Returns the number of steps so far.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Puts the output of the steps from number `from` on at an address, so that later ones can have another.
+    pub fn put_output(&mut self, from: usize, output: u64) {
+        let put = |place: &mut Place<u8>| {
+            if place.base == Base::Output {
+                *place = Place::at(output + place.offset, place.len);
+            }
+        };
+        for step in &mut self.steps[from..] {
+            match step {
+                Step::Launch(queued) => {
+                    for (word, base) in &mut queued.places {
+                        if *base == Base::Output {
+                            queued.words[*word] += output;
+                            *base = Base::Memory;
+                        }
+                    }
+                }
+                Step::Copy(from, to) => [from, to].into_iter().for_each(put),
+                Step::Clear(place) | Step::Upload(place, _) => put(place),
+            }
+        }
+    }
+
+    /// Removes the last step, a launch whose places are in memory, and returns its configuration and the words of its
+    /// arguments.
+    pub fn take_launch(&mut self) -> Option<(LaunchConfig, Vec<u64>)> {
+        let launch = self.steps.pop_if(|step| match step {
+            Step::Launch(queued) => queued.places.iter().all(|(_, base)| *base == Base::Memory),
+            _ => false,
+        })?;
+        match launch {
+            Step::Launch(queued) => Some((queued.config, queued.words)),
+            _ => None,
+        }
+    }
+
     /// Returns whether there are no steps.
     pub fn is_nothing(&self) -> bool {
         self.steps.is_empty()

@@ -346,6 +346,11 @@ impl<Op, D> Request<Op, D> {
         self
     }
 
+    /// Returns the operation, the place and the name of the variant.
+    pub(super) fn into_parts(self) -> (Op, D, Option<String>) {
+        (self.op, self.to, self.variant)
+    }
+
     /// Returns the same request for another operation and place.
     pub(super) fn with<P, E>(self, change: impl FnOnce(Op, D) -> (P, E)) -> Request<P, E> {
         let (op, to) = change(self.op, self.to);

@@ -1,6 +1,7 @@
 //! Matrix products: every variant, every type, any shape, transposed, within larger matrices.
 
 mod bytes;
+mod group;
 mod halves;
 mod precision;
 mod problem;

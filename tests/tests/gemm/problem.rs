@@ -5,8 +5,8 @@ use std::{cell::RefCell, fmt::Debug};
 use cuda_std::{F8E4M3, F8E5M2, FloatExt, bf16, f16};
 
 use warpwright::{
-    Device, Matrix,
-    ops::gemm::{GemmElement, Precision, Rounded, Way},
+    Device, Matrix, MatrixRectMut, Vector,
+    ops::gemm::{GemmElement, GemmRequest, Precision, Rounded, Way},
 };
 use warpwright_gpu::gemm::{Element, Matrices, Rung, Scalar, Variant};
 use warpwright_tests::{
@@ -223,6 +223,16 @@ pub struct Operands<T: Matrices> {
     pub scales: [Vec<T::Result>; 2],
 }
 
+/// Operands on a device.
+pub struct Uploaded<T: Multiplied> {
+    a: Matrix<T::Factor>,
+    b: Matrix<T::Factor>,
+    c: Matrix<T::Result>,
+    addend: Matrix<T::Result>,
+    bias: Vector<T::Result>,
+    scales: [Vector<T::Scale>; 2],
+}
+
 impl Gemm {
     /// The rows of all C.
     pub fn rows(&self) -> usize {
@@ -382,27 +392,46 @@ impl Gemm {
         compare::within(got.real(), value, bound)
     }
 
-    /// The result by a variant, with the margin that belongs to it.
-    pub fn by_the_library<T: Multiplied>(
+    /// The operands on a device.
+    pub fn upload<T: Multiplied>(
         &self,
         device: &Device,
         operands: &Operands<T>,
-        variant: &str,
-    ) -> warpwright::Result<Vec<T::Result>> {
-        let (a, b) = (operands.a.upload(device)?, operands.b.upload(device)?);
+    ) -> warpwright::Result<Uploaded<T>> {
         let mut host = operands.c.clone();
         // What is added is C as it was, elsewhere: then C itself must not be read.
         let addend: Vec<_> = (0..self.rows())
             .flat_map(|row| (0..self.n).map(move |column| operands.c.at(row, column, false)))
             .collect();
-        let addend = device.upload_matrix(&addend, self.rows(), self.n)?;
         if self.tail.residual {
             host.all.fill(T::Result::ZERO);
         }
-        let mut c = host.upload(device)?;
+        let scales = |side: usize| {
+            let scales: Vec<_> = operands.scales[side].iter().map(|it| it.widen()).collect();
+            device.upload(&scales)
+        };
+        Ok(Uploaded {
+            a: operands.a.upload(device)?,
+            b: operands.b.upload(device)?,
+            c: host.upload(device)?,
+            addend: device.upload_matrix(&addend, self.rows(), self.n)?,
+            bias: device.upload(&operands.bias)?,
+            scales: [scales(0)?, scales(1)?],
+        })
+    }
+
+    /// The request of the product by a variant.
+    pub fn request<'a, T: Multiplied>(
+        &self,
+        device: &Device,
+        operands: &Operands<T>,
+        on_device: &'a mut Uploaded<T>,
+        variant: &str,
+    ) -> warpwright::Result<GemmRequest<'a, T, MatrixRectMut<'a, T::Result>>> {
         let ([rows_a, columns_a], [rows_b, columns_b]) = (operands.a.ranges(), operands.b.ranges());
         let [rows_c, columns_c] = operands.c.ranges();
         let [alpha, beta] = self.factors.map(T::factor);
+        let (a, b) = (&on_device.a, &on_device.b);
         let mut request = device
             .gemm_of::<T>(a.rect(rows_a, columns_a)?, b.rect(rows_b, columns_b)?)
             .alpha(alpha)
@@ -421,20 +450,14 @@ impl Gemm {
         if self.shared[1] {
             request = request.share_b();
         }
-        let bias = device.upload(&operands.bias)?;
         if self.tail.bias {
-            request = request.bias(&bias);
+            request = request.bias(&on_device.bias);
         }
-        let [of_rows, of_columns] = [0, 1].map(|side| {
-            let scales: Vec<_> = operands.scales[side].iter().map(|it| it.widen()).collect();
-            device.upload(&scales)
-        });
-        let (of_rows, of_columns) = (of_rows?, of_columns?);
         if self.tail.scales[0] {
-            request = request.scale_rows(&of_rows);
+            request = request.scale_rows(&on_device.scales[0]);
         }
         if self.tail.scales[1] {
-            request = request.scale_columns(&of_columns);
+            request = request.scale_columns(&on_device.scales[1]);
         }
         request = match self.tail.activation {
             Some(Activation::Relu) => request.relu(),
@@ -447,14 +470,26 @@ impl Gemm {
         if let Some(parts) = self.parts {
             request = request.parts(parts);
         }
-        let to = c.rect_mut(rows_c.clone(), columns_c.clone())?;
+        let to = on_device.c.rect_mut(rows_c, columns_c)?;
+        Ok(match self.tail.residual {
+            true => request.add_matrix(beta, &on_device.addend).output_to(to),
+            false => request.add_to(beta, to),
+        })
+    }
+
+    /// The result of a request that was run, with the margin that belongs to it.
+    pub fn result<T: Multiplied>(
+        &self,
+        operands: &Operands<T>,
+        on_device: &Uploaded<T>,
+    ) -> warpwright::Result<Vec<T::Result>> {
+        let got = on_device.c.to_vec()?;
         if !self.tail.residual {
-            request.add_to(beta, to).run()?;
-            return c.to_vec();
+            return Ok(got);
         }
-        request.add_matrix(beta, &addend).output_to(to).run()?;
+        let [rows_c, columns_c] = operands.c.ranges();
         // The margin is that of the operands, if nothing was written there.
-        let (mut all, got) = (operands.c.all.clone(), c.to_vec()?);
+        let mut all = operands.c.all.clone();
         for (i, value) in got.into_iter().enumerate() {
             let (row, column) = (i / operands.c.ld(), i % operands.c.ld());
             let is_inside = rows_c.contains(&row) && columns_c.contains(&column);
@@ -463,6 +498,19 @@ impl Gemm {
             }
         }
         Ok(all)
+    }
+
+    /// The result by a variant, with the margin that belongs to it.
+    pub fn by_the_library<T: Multiplied>(
+        &self,
+        device: &Device,
+        operands: &Operands<T>,
+        variant: &str,
+    ) -> warpwright::Result<Vec<T::Result>> {
+        let mut on_device = self.upload(device, operands)?;
+        self.request(device, operands, &mut on_device, variant)?
+            .run()?;
+        self.result(operands, &on_device)
     }
 
     pub fn check<T: Real>(

@@ -183,7 +183,8 @@ fn of_type<T: Real>(all: &mut Vec<Workload>, scale: Scale) {
             Some(_) => Product::layer([132, 72, 40]),
             None => Product::stacks([64, 80, 48], 2),
         };
-        for problem in [Product::<T>::stacks([72, 68, 40], 3), last] {
+        let many = [Product::<T>::stacks, Product::group].map(|of| of([72, 68, 40], 3));
+        for problem in many.into_iter().chain([last]) {
             all.push(Workload::new(Product {
                 transposed,
                 ..problem
@@ -220,5 +221,6 @@ pub(super) fn operations() -> Vec<Workload> {
         // All variants take rows of a multiple of 16 bytes.
         Workload::new(product::<bf16>([37, 88, 80], [false, false])),
         Workload::new(Product::<i8>::new([37, 83, 130], Data::Fractions)),
+        Workload::new(Product::<f16>::group([37, 40, 83], 5)),
     ]
 }

@@ -1,7 +1,7 @@
 //! Matrix products: those of whole numbers are compared exactly, others within the bound of their roundings.
 
 use warpwright::ops::gemm::{Matrices, Precision, Rung, Way};
-use warpwright::{Device, Matrix, Result};
+use warpwright::{Device, Matrix, MatrixRect, Result};
 
 mod cases;
 mod real;
@@ -49,8 +49,9 @@ pub enum Data {
 pub struct Product<T: Real> {
     /// Rows of A, columns of B, and the common dimension.
     shape: [usize; 3],
-    /// The number of such products, which are computed at once.
+    /// The number of such products, which are computed at once, and whether as a group instead of a batch.
     count: usize,
+    grouped: bool,
     /// Whether a bias is added, and the Gaussian error linear unit computed.
     layer: bool,
     /// Whether A and B are transposed.
@@ -72,6 +73,7 @@ impl<T: Real> Product<T> {
         Self {
             shape,
             count: 1,
+            grouped: false,
             layer: false,
             transposed: [false; 2],
             data,
@@ -86,6 +88,14 @@ impl<T: Real> Product<T> {
         Self {
             count,
             ..Self::new(shape, Data::Fractions)
+        }
+    }
+
+    /// Returns a group of so many such products of fractions.
+    pub fn group(shape: [usize; 3], count: usize) -> Self {
+        Self {
+            grouped: true,
+            ..Self::stacks(shape, count)
         }
     }
 
@@ -106,6 +116,11 @@ impl<T: Real> Product<T> {
     /// Returns the number of products.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// Returns whether it is a [`group`](Self::group).
+    pub fn is_grouped(&self) -> bool {
+        self.grouped
     }
 
     /// Returns whether it is a [`layer`](Self::layer).
@@ -294,6 +309,7 @@ impl<T: Real> Problem for Product<T> {
         let way = self.way.map_or(String::new(), |way| format!(", {way:?}"));
         let count = match self.count {
             1 => String::new(),
+            count if self.grouped => format!("a group of {count} products of "),
             count => format!("{count} products of "),
         };
         let layer = if self.layer { ", bias and GELU" } else { "" };
@@ -350,24 +366,38 @@ impl<T: Real> Problem for Product<T> {
         ([a, b], bias): &'a Places<T>,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Vec<T::Result>>> {
-        let mut request = with_variant!(
-            device.gemm_of::<T>(a.into(), b.into()).batch(self.count),
-            variant
-        );
-        if self.layer {
-            request = request.bias(bias.as_vector()).gelu();
+        let request = |a: MatrixRect<'a, T::Factor>, b: MatrixRect<'a, T::Factor>| {
+            let mut request = with_variant!(device.gemm_of::<T>(a, b), variant);
+            if self.layer {
+                request = request.bias(bias.as_vector()).gelu();
+            }
+            if self.transposed[0] {
+                request = request.transpose_a();
+            }
+            if self.transposed[1] {
+                request = request.transpose_b();
+            }
+            request = request.precision(self.precision);
+            match self.way {
+                Some(way) => request.way(way),
+                None => request,
+            }
+        };
+        if !self.grouped {
+            let request = request(a.into(), b.into()).batch(self.count);
+            return Ok(prepared!(request.prepare()?, |it| it.output()?.to_vec()));
         }
-        if self.transposed[0] {
-            request = request.transpose_a();
-        }
-        if self.transposed[1] {
-            request = request.transpose_b();
-        }
-        request = request.precision(self.precision);
-        if let Some(way) = self.way {
-            request = request.way(way);
-        }
-        Ok(prepared!(request.prepare()?, |it| it.output()?.to_vec()))
+        let [[rows_of_a, _], [rows_of_b, _]] = self.sides();
+        let products = (0..self.count).map(|number| {
+            let rows = |height: usize| number * height..(number + 1) * height;
+            let a = a.rect(rows(rows_of_a), ..)?;
+            Ok(request(a, b.rect(rows(rows_of_b), ..)?))
+        });
+        let products = products.collect::<Result<Vec<_>>>()?;
+        Ok(prepared!(device.gemm_group(products).prepare()?, |it| {
+            let parts = it.results()?.iter().map(Matrix::to_vec);
+            Ok(parts.collect::<Result<Vec<_>>>()?.concat())
+        }))
     }
 
     fn truth(&self, set: usize) -> Truth<T> {

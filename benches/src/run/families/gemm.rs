@@ -71,6 +71,11 @@ pub(super) fn run(bench: &mut Bench) {
         let problem = Product::<bf16>::stacks([*side; 3], *count);
         of(bench, problem, Bound::Tensor);
     }
+    // Many small ones, each with an address of its own, which cuBLAS gets as a batch.
+    for (count, side) in bench.scale().pick(&[(256, 128)], &[(256, 128)], &[(3, 32)]) {
+        let problem = Product::<bf16>::group([*side; 3], *count);
+        of(bench, problem, Bound::Tensor);
+    }
     // A product, a bias and the Gaussian error linear unit.
     for side in bench.scale().pick(&[4096, 8192][..], &[4096], &[32]) {
         of(bench, Product::<bf16>::layer([*side; 3]), Bound::Tensor);
@@ -101,12 +106,17 @@ fn single<T: Real>(shape: [usize; 3]) -> Product<T> {
 fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
     let (shape, products) = (problem.shape(), problem.count());
     let is_layer = problem.is_layer();
+    let is_grouped = problem.is_grouped();
     let [m, n, k] = shape;
     let size = match m == n && n == k {
         true => format!("{m}^3"),
         false => format!("{m} x {n} x {k}"),
     };
-    let what = if is_layer { "layer" } else { "product" };
+    let what = match (is_layer, is_grouped) {
+        (true, _) => "layer",
+        (false, true) => "group of products",
+        (false, false) => "product",
+    };
     let by = match problem.precision() {
         Precision::Exact => String::new(),
         precision => format!(" by {precision}"),

@@ -2,11 +2,15 @@
 
 use warpwright_gpu::gemm::{Element as _, Epilogue};
 
-use super::{Gemm, GemmElement, GemmRequest, Precision, Rounded};
+use super::{Gemm, GemmElement, GemmGroup, GemmGroupRequest, GemmRequest, Precision, Rounded};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::{
-    buffer::Element, device::Device, error::Result, matrix::Matrix, ops::request::Request,
+    buffer::Element,
+    device::Device,
+    error::Result,
+    matrix::Matrix,
+    ops::request::{Destination, Request},
     rect::MatrixRect,
 };
 
@@ -36,7 +40,8 @@ impl Device {
     /// are: those of `a`, and of a transposed `b`. Other operands are copied, to a workspace of a byte for each element, whose
     /// rows and columns count up to a multiple of 128. Parts of a long `k` take a workspace there as with `f16`.
     ///
-    /// Elements of `F8E4M3` and `F8E5M2` (of the crate `float8`) have sums and a result in `f32`. On 9.0 and on the CPU
+    /// Elements of `F8E4M3` and `F8E5M2` (of the crate `float8`) have sums and a result in `f32`; products of `F8E4M3` may have
+    /// a result in `bf16` or `f16` ([`gemm_rounded`](Self::gemm_rounded)). On 9.0 and on the CPU
     /// executor `best` adds 32 products at a time on tensor cores, which keep 13 bits, and rounds the sums of each 128 along k
     /// to `f32`. The error of a sum is at most `(2^-5 + k * 2^-24) * sum(|a| * |b|)`, and usually far less. Operands are read
     /// or copied as those of `i8`. On other devices `best` multiplies them as `f16`, with the error of sums of `f16`.
@@ -103,6 +108,34 @@ impl Device {
         self.gemm_of(a.into(), b.into())
     }
 
+    /// Makes a request of a group of matrix products, which may differ in everything but their types: sizes, options, and the
+    /// places of their results. [`batch`](Request::batch) is for products of one size whose matrices lie in a stack.
+    ///
+    /// Small products of `f32`, `f16`, `bf16` and `i8` share a launch, so that many of them take little more time than their
+    /// multiply-adds. A product that fills the device has a launch of its own, and so have those of other types. Each product
+    /// has the bits that it has alone, with one exception: if it has a long `k`, which alone is the sum of parts (see
+    /// [`matmul`](Self::matmul)).
+    ///
+    /// ```
+    /// # use warpwright::Device;
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = Device::cpu();
+    /// let tall = device.upload_matrix(&[1.0_f32, 2.0, 3.0], 3, 1)?;
+    /// let wide = device.upload_matrix(&[1.0_f32, 10.0], 1, 2)?;
+    /// let products = [device.gemm(&tall, &wide), device.gemm(&tall, &tall).transpose_a()];
+    /// let results = device.gemm_group(products).run()?;
+    /// assert_eq!(results[0].to_vec()?, [1.0, 10.0, 2.0, 20.0, 3.0, 30.0]);
+    /// assert_eq!(results[1].to_vec()?, [14.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn gemm_group<'a, T: GemmElement, D: Destination<Matrix<T::Result>>>(
+        &self,
+        products: impl IntoIterator<Item = GemmRequest<'a, T, D>>,
+    ) -> GemmGroupRequest<'a, T, D> {
+        Request::new(self, GemmGroup::of(products))
+    }
+
     /// Makes a request of a matrix product of these types.
     #[doc(hidden)]
     pub fn gemm_of<'a, T: GemmElement>(
@@ -126,6 +159,7 @@ impl Device {
             precision: Precision::Exact,
             way: None,
             parts: None,
+            is_grouped: false,
         };
         Request::new(self, gemm)
     }

@@ -1,5 +1,6 @@
 //! Selection: the elements that a predicate names, in order; unique elements; partitions.
 
+mod in_place;
 mod predicate;
 
 use std::marker::PhantomData;
@@ -21,6 +22,7 @@ use {
     },
 };
 
+pub use in_place::{PreparedSelectInPlace, SelectInPlaceRequest, SelectionInPlace};
 pub use predicate::{IntoPredicate, Library, Predicate, Selectable};
 pub use warpwright_gpu::select::{
     Variant,
@@ -219,6 +221,8 @@ pub struct Selection<'a, T, P: Predicate> {
     count: Place<u64>,
     /// Whether the blocks are persistent for a small input too.
     is_persistent: bool,
+    /// Whether the selected elements replace the first ones of the input.
+    is_in_place: bool,
     marker: PhantomData<T>,
 }
 
@@ -369,7 +373,17 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
             predicate,
             count: Place::none(),
             is_persistent: false,
+            is_in_place: false,
             marker: PhantomData,
+        }
+    }
+
+    /// Returns the place of the selected elements.
+    fn output(&self) -> Place<First<P::Map>> {
+        if self.is_in_place {
+            self.items.0
+        } else {
+            Place::output(self.items.0.len())
         }
     }
 
@@ -381,7 +395,7 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
         let second = planned(self.second, plan, len)?;
         self.count = plan.room(1);
         plan.result(self.count);
-        let (count, output) = (self.count, Place::output(len));
+        let (count, output) = (self.count, self.output());
         let predicate = Passed::new(self.predicate.map());
         // In a plan of another family, it is `best`.
         #[cfg(feature = "ladder")]
@@ -410,8 +424,9 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
         let config = config.with_shared(shared_bytes(threads, rounds) as u32);
         for mode in modes {
             let args = (predicate, items, second, *mode, control, output, count);
-            // SAFETY: the places have the lengths of the kernel's contract, and the output overlaps no input. The launches of a
-            // plan are in order, and a plan that did not run to its end clears the words before it runs again.
+            // SAFETY: the places have the lengths of the kernel's contract, and the output overlaps no input, or is the items
+            // of a selection. The launches of a plan are in order, and a plan that did not run to its end clears the words
+            // before it runs again.
             let launch = unsafe { plan.launch(kernel, config, args) };
             launch.module = module.cloned();
         }
@@ -453,12 +468,17 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
         let statuses = plan.zeros::<u64>(tiles);
         let config = plan.linear(blocks, ring.threads)?;
         let config = config.with_shared(ring.bytes() as u32);
-        let output = Place::output(items.len());
         let args = (
-            predicate, items, second, control, statuses, output, self.count,
+            predicate,
+            items,
+            second,
+            control,
+            statuses,
+            self.output(),
+            self.count,
         );
         // SAFETY: the items are aligned and fewer than 2^32. The places have the lengths of the kernel's contract and are 0 at
-        // first, and the output overlaps no input.
+        // first, and the output overlaps no input, or is the items.
         unsafe { plan.launch(kernel, config, args) };
         Ok(true)
     }
@@ -472,6 +492,11 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
         mode: u32,
     ) -> Result<Shape> {
         let variant = Variant::ALL[plan.choice.index];
+        if self.is_in_place {
+            return Err(plan.not_eligible(
+                "it writes elements before all are read, so not in place; `best` does".to_owned(),
+            ));
+        }
         let (counts, scatter) = self.predicate.rung(variant).ok_or_else(|| {
             plan.not_eligible(
                 "a predicate of a user's module has a kernel for `best` alone".to_owned(),
