@@ -109,12 +109,13 @@ impl Device {
     }
 
     /// Makes a request of a group of matrix products, which may differ in everything but their types: sizes, options, and the
-    /// places of their results. [`batch`](Request::batch) is for products of one size whose matrices lie in a stack.
+    /// places of their results.
     ///
-    /// Small products of `f32`, `f16`, `bf16` and `i8` share a launch, so that many of them take little more time than their
-    /// multiply-adds. A product that fills the device has a launch of its own, and so have those of other types. Each product
-    /// has the bits that it has alone, with one exception: if it has a long `k`, which alone is the sum of parts (see
-    /// [`matmul`](Self::matmul)).
+    /// Small products of `f32`, `f16`, `bf16` and `i8` share a launch, so that they fill the device together. A product that
+    /// fills it alone has a launch of its own, and so have those of other types. Each product has the bits that it has alone,
+    /// with one exception: if it has a long `k`, which alone is the sum of parts (see [`matmul`](Self::matmul)).
+    ///
+    /// The host makes a table of the products, which is uploaded before the first run.
     ///
     /// ```
     /// # use warpwright::Device;
@@ -129,6 +130,9 @@ impl Device {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    /// Running the request fails as each product does alone, and then computes none of them.
     pub fn gemm_group<'a, T: GemmElement, D: Destination<Matrix<T::Result>>>(
         &self,
         products: impl IntoIterator<Item = GemmRequest<'a, T, D>>,
