@@ -100,7 +100,7 @@ fn check_in_place<T: Element + Debug, P: Predicate>(
     for device in devices::all() {
         for is_persistent in [false, true] {
             let mut vector = device.upload(values).unwrap();
-            let request = request(&device, vector.slice_mut(offset..).unwrap());
+            let request = request(device, vector.slice_mut(offset..).unwrap());
             let request = match is_persistent {
                 true => request.persistent(),
                 false => request,
