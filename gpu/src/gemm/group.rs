@@ -21,7 +21,7 @@ use super::{
 };
 use crate::tuning::{Numbers, SHIPPED};
 
-/// The words of a [`Member`], whatever its types.
+/// The words of a member of a table of products, whatever its types.
 pub const MEMBER_WORDS: usize = 32;
 
 /// A number in words of its own, as a launch has it.
@@ -89,7 +89,8 @@ impl<T: Element<Scale = S>, R: Element<Scale = S>, S: Scalar> Member<T, R, S> {
 
 /// Computes the products of a group, each as [`gemm_best_fragments_small`](super::gemm_best_fragments_small) does.
 ///
-/// `members` is a table of [`Member`]s, which are in the order of their first blocks; the first one begins with block 0.
+/// `members` is a table of products, each as the words of a `Member`, in the order of their first blocks. The first one begins
+/// with block 0.
 ///
 /// Launch: one block of 128 threads for each 64 x 64 tile of all C; static shared memory of 2 x 3 x 4 KiB. To find its member a
 /// block reads one word of about `log2` of all, and 256 bytes of the one. The sums are those of the kernel for one product: the
