@@ -4,7 +4,7 @@ use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use warpwright::Element;
 
-use crate::sample::unit;
+use crate::sample::{normal, unit};
 
 /// An element type of the oracles.
 pub trait Number: Element + Debug + PartialOrd {
@@ -23,6 +23,8 @@ pub trait Number: Element + Debug + PartialOrd {
     fn any(hash: u64) -> Self;
     /// Returns a float between -1 and 1, or any integer.
     fn fraction(hash: u64) -> Self;
+    /// Returns a float of the normal distribution N(0, 1), or any integer.
+    fn gaussian(hash: u64) -> Self;
     /// Returns the number as a float, rounded.
     fn real(self) -> f64;
     /// Returns the number as an integer. It must be whole.
@@ -58,6 +60,10 @@ macro_rules! integers {
             }
 
             fn fraction(hash: u64) -> Self {
+                hash as Self
+            }
+
+            fn gaussian(hash: u64) -> Self {
                 hash as Self
             }
 
@@ -112,6 +118,10 @@ macro_rules! floats {
 
             fn fraction(hash: u64) -> Self {
                 Self::from_f64(unit(hash))
+            }
+
+            fn gaussian(hash: u64) -> Self {
+                Self::from_f64(normal(hash))
             }
 
             fn real(self) -> f64 {

@@ -114,6 +114,14 @@ pub fn unit(hash: u64) -> f64 {
     f64::from((hash as i32) >> 8) / f64::from(1 << 23)
 }
 
+/// Returns a number of the normal distribution N(0, 1), below 7, from the halves of a hash (Box, Muller, "A note on the generation
+/// of random normal deviates", 1958).
+pub fn normal(hash: u64) -> f64 {
+    let [radius, turn] =
+        [hash >> 32, hash & 0xffff_ffff].map(|half| (half as f64 + 0.5) / 2f64.powi(32));
+    libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(std::f64::consts::TAU * turn)
+}
+
 /// Returns a number of either sign and of many magnitudes, up to 512: another order of additions gives other last bits.
 pub fn spread(hash: u64) -> f64 {
     let part = (hash >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
@@ -140,6 +148,17 @@ mod tests {
         assert_eq!(ends.values(2, 1, 0), [(0, 2), (1, 2)]);
         let hashed = Make::hashed(|hash| hash);
         assert_eq!(hashed.values(9, 1, 2), values(9, stream(1, 2), |hash| hash));
+    }
+
+    #[test]
+    fn normal_numbers_have_their_moments() {
+        let numbers = values(1 << 16, 3, normal);
+        let mean = |power| numbers.iter().map(|x| x.powi(power)).sum::<f64>() / 65_536.0;
+        // Within five standard deviations.
+        assert!(mean(1).abs() < 0.02 && (mean(2) - 1.0).abs() < 0.03);
+        assert!(mean(3).abs() < 0.08 && (mean(4) - 3.0).abs() < 0.2);
+        let ends = [0, u64::MAX, 0xffff_ffff, 0xffff_ffff << 32].map(normal);
+        assert!(ends.iter().all(|end| end.abs() < 7.0), "{ends:?}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn near<T: Real>(found: T::Result, expected: f64, bound: f64, gelu: bool) -> Ver
 pub enum Data {
     /// Small whole numbers, whose products are exact.
     Whole,
-    /// Numbers between -1 and 1, or any integers.
+    /// Numbers between -1 and 1, normally distributed ones, or any integers.
     Fractions,
 }
 
@@ -148,6 +148,13 @@ impl<T: Real> Product<T> {
     /// Returns the precision.
     pub fn precision(&self) -> Precision {
         self.precision
+    }
+
+    /// Returns the same product of fractions with numbers of the normal distribution N(0, 1) in their place, or any integers.
+    #[must_use]
+    pub fn normal(self) -> Self {
+        let make = Make::hashed(T::Factor::gaussian);
+        self.of([make.clone(), make])
     }
 
     /// Returns the same product with other values, which must match its [`Data`].

@@ -102,8 +102,9 @@ fn single<T: Real>(shape: [usize; 3]) -> Product<T> {
     Product::new(shape, Data::Fractions)
 }
 
-/// A product of matrices, or several.
+/// A product of matrices, or several, of normally distributed numbers.
 fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
+    let problem = problem.normal();
     let (shape, products) = (problem.shape(), problem.count());
     let is_layer = problem.is_layer();
     let is_grouped = problem.is_grouped();
