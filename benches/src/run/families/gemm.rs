@@ -25,8 +25,9 @@ pub(super) fn run(bench: &mut Bench) {
             of(bench, problem, Bound::Tensor);
         }
         // Tensor cores take no other layout of TF32 than that of the second one, so the others go through registers.
-        for transposed in [[false, false], [false, true]] {
-            for side in bench.scale().pick(&all[..], &[2048, 4096], &[33]) {
+        let layouts = [[false, false], [false, true], [true, false]];
+        for (transposed, all) in layouts.into_iter().zip([&all[..], &all, &[4096]]) {
+            for side in bench.scale().pick(all, &[2048, 4096], &[33]) {
                 let problem = single::<f32>([*side; 3]).with_precision(Precision::Tf32);
                 of(bench, problem.with_transposed(transposed), Bound::Tensor);
             }
@@ -51,6 +52,14 @@ pub(super) fn run(bench: &mut Bench) {
         of(bench, single::<f16>([*side; 3]), Bound::Tensor);
         of(bench, single::<bf16>([*side; 3]), Bound::Tensor);
     }
+    if !bench.is_sweep() {
+        for transposed in [[false, true], [true, false], [true, true]] {
+            for side in bench.scale().pick(&[4096], &[4096], &[33]) {
+                let problem = single::<bf16>([*side; 3]).with_transposed(transposed);
+                of(bench, problem, Bound::Tensor);
+            }
+        }
+    }
     // Few rows, few columns, and few of both with a long k.
     let narrow = [
         [16, 8192, 8192],
@@ -70,11 +79,19 @@ pub(super) fn run(bench: &mut Bench) {
     for (count, side) in bench.scale().pick(&[(64, 1024)], &[(64, 1024)], &[(3, 32)]) {
         let problem = Product::<bf16>::stacks([*side; 3], *count);
         of(bench, problem, Bound::Tensor);
+        if !bench.is_sweep() {
+            let problem = Product::<f32>::stacks([*side; 3], *count);
+            of(bench, problem, Bound::FmaF32);
+        }
     }
     // Many small ones, each with an address of its own, which cuBLAS gets as a batch.
     for (count, side) in bench.scale().pick(&[(256, 128)], &[(256, 128)], &[(3, 32)]) {
         let problem = Product::<bf16>::group([*side; 3], *count);
         of(bench, problem, Bound::Tensor);
+        if !bench.is_sweep() {
+            let problem = Product::<f32>::group([*side; 3], *count);
+            of(bench, problem, Bound::FmaF32);
+        }
     }
     // A product, a bias and the Gaussian error linear unit.
     for side in bench.scale().pick(&[4096, 8192][..], &[4096], &[32]) {

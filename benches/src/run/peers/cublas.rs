@@ -74,6 +74,22 @@ impl Types {
         }
     }
 
+    /// `CUDA_R_32F` and `CUBLAS_COMPUTE_32F`, which keeps to the handle's math mode.
+    const F32: Self = Self {
+        operands: 0,
+        result: 0,
+        compute: 68,
+        factor: 0,
+    };
+
+    /// `CUDA_R_64F` and `CUBLAS_COMPUTE_64F`.
+    const F64: Self = Self {
+        operands: 1,
+        result: 1,
+        compute: 70,
+        factor: 1,
+    };
+
     /// `CUDA_R_8I`, `CUDA_R_32I`, `CUBLAS_COMPUTE_32I`.
     const I8: Self = Self {
         operands: 3,
@@ -89,7 +105,7 @@ pub trait Blas: Copy + 'static {
     type Factor: Copy + 'static;
     /// The name of the type's GEMM.
     const FUNCTION: &'static str;
-    /// The numbers for the functions that take the types of matrices.
+    /// The numbers for the functions that take the types of matrices, if there is a product of two matrices of this type.
     const TYPES: Option<Types>;
     /// The math mode: pedantic if the library might otherwise use shorter numbers.
     const MATH: c_uint;
@@ -113,8 +129,8 @@ macro_rules! types {
     )* };
 }
 types! {
-    f32: f32, "cublasSgemm_v2", None, MATH.1;
-    f64: f64, "cublasDgemm_v2", None, MATH.0;
+    f32: f32, "cublasSgemm_v2", Some(Types::F32), MATH.1;
+    f64: f64, "cublasDgemm_v2", Some(Types::F64), MATH.0;
     f16: f32, EXTENDED, Some(Types::half(2)), MATH.0;
     bf16: f32, EXTENDED, Some(Types::half(14)), MATH.0;
 }
@@ -287,9 +303,7 @@ impl Cublas {
         transposed: [bool; 2],
         tf32: bool,
     ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<T>> {
-        if count > 1 && T::TYPES.is_none() {
-            return Err("one product of this type at a time".into());
-        }
+        let types = T::TYPES.ok_or("a type of two matrices required")?;
         let [next_a, next_b, next_c] = [m * k, k * n, m * n].map(|it| it as c_longlong);
         let count = c_int::try_from(count)?;
         let handle = self.handle.clone();
@@ -302,12 +316,10 @@ impl Cublas {
         let (gemm, mode) = unsafe {
             let name = if count > 1 { OF_STACKS } else { T::FUNCTION };
             let name = format!("{name}\0");
-            let gemm: Function<T::Factor> = match T::TYPES {
-                None => Function::Typed(*handle.library.get(name.as_bytes())?),
-                Some(types) if count > 1 => {
-                    Function::OfStacks(*handle.library.get(name.as_bytes())?, types)
-                }
-                Some(types) => Function::Extended(*handle.library.get(name.as_bytes())?, types),
+            let gemm: Function<T::Factor> = match T::FUNCTION {
+                _ if count > 1 => Function::OfStacks(*handle.library.get(name.as_bytes())?, types),
+                EXTENDED => Function::Extended(*handle.library.get(name.as_bytes())?, types),
+                _ => Function::Typed(*handle.library.get(name.as_bytes())?),
             };
             let mode: unsafe extern "C" fn(*mut c_void, c_uint) -> c_uint =
                 *handle.library.get(b"cublasSetMathMode\0")?;

@@ -160,7 +160,7 @@ impl CublasLt {
         kind: Kind,
     ) -> Result<impl FnMut([u64; 4]) -> Result<()> + use<T>> {
         let handle = self.handle.clone();
-        let types = T::TYPES.ok_or("a type of 16 or 8 bits required")?;
+        let types = T::TYPES.ok_or("a type of two matrices required")?;
         let stream = self.device.cuda_stream().ok_or("a CUDA device required")?;
         let mut workspace: Vector<u8> = self.device.zeros(WORKSPACE_BYTES)?;
         let (mut description, mut preference) = (null_mut(), null_mut());
