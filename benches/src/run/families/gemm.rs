@@ -162,7 +162,10 @@ fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
         bytes: problem.bytes(),
         operations: problem.operations().unwrap_or_default(),
         bound,
-        aim: Aim::default(),
+        aim: Aim {
+            share: None,
+            ratio: ratio(&problem),
+        },
     };
     let sets = |place: &Place| place.sets(problem);
     case(bench, spec, sets, |sets, place| {
@@ -234,6 +237,18 @@ fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
         }
         Ok(rivals)
     })
+}
+
+/// Returns the aim for a product.
+fn ratio<T: Real>(problem: &Product<T>) -> Option<f64> {
+    let [m, n, k] = problem.shape();
+    let is_large = m == n && n == k && m >= 4096;
+    match (size_of::<T::Factor>(), problem.precision()) {
+        (_, Precision::Bf16x6) => Some(1.6),
+        (1, _) => is_large.then_some(0.95),
+        (2, _) if is_large && !problem.is_layer() => Some(1.02),
+        _ => Some(1.0),
+    }
 }
 
 fn place_of<T: Element>(matrix: &Matrix<T>) -> u64 {

@@ -134,10 +134,7 @@ fn of<T: Number + Scannable>(bench: &mut Bench) {
             bytes: problem.bytes(),
             operations: len as u64,
             bound: Bound::Copy,
-            aim: Aim {
-                share: (size == 28).then_some(0.9),
-                ratio: Some(1.0),
-            },
+            aim: aim(T::NAME, size),
         };
         let sets = |place: &Place| place.sets(problem);
         case(bench, spec, sets, |sets, Place { device, peers, .. }| {
@@ -149,6 +146,22 @@ fn of<T: Number + Scannable>(bench: &mut Bench) {
             let cub = cub.map(|cub| cub_in(cub, result, sets));
             Ok(vec![rival("CUB", cub)])
         });
+    }
+}
+
+/// Returns the aim for `2^size` elements of a type.
+fn aim(element: &str, size: u32) -> Aim {
+    let (share, ratio) = match (element, size) {
+        ("u8", 28) => (Some(0.9), 3.5),
+        ("f64", 28) => (Some(0.9), 1.25),
+        (_, 28) => (Some(0.97), 1.3),
+        ("u8", _) => (None, 1.0),
+        (_, 16..=24) => (None, 1.25),
+        _ => (None, 1.0),
+    };
+    Aim {
+        share,
+        ratio: Some(ratio),
     }
 }
 

@@ -37,12 +37,22 @@ pub(super) fn run(bench: &mut Bench) {
 
 fn alone<K: Key>(bench: &mut Bench, len: usize) {
     let sort = Sort::<K>::new(len, With::Nothing);
-    of(bench, K::NAME.to_owned(), len, sort, With::Nothing, 1.2);
+    let ratio = match K::NAME {
+        "u32" if len >= 1 << 20 => 1.55,
+        _ => ratio(len),
+    };
+    of(bench, K::NAME.to_owned(), len, sort, With::Nothing, ratio);
 }
 
 fn with<K: Key>(bench: &mut Bench, len: usize, with: With, name: &str) {
     let work = format!("{} {name}", K::NAME);
-    of(bench, work, len, Sort::<K>::new(len, with), with, 1.2);
+    let sort = Sort::<K>::new(len, with);
+    of(bench, work, len, sort, with, ratio(len));
+}
+
+/// Returns the aim for keys and values of most types.
+fn ratio(len: usize) -> f64 {
+    if len >= 1 << 28 { 1.3 } else { 1.2 }
 }
 
 fn of<K: Key>(
