@@ -1,5 +1,6 @@
 // The peer CUB, for `warpwright-bench`, which compiles this file with nvcc at run time: once per part, with
-// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN, _SCAN_WIDE, _SELECT, _SORT, _PAIRS, _SEGMENTS, _BY_KEY, _LENGTHS) -DELEMENT=<a type below>.
+// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN, _SCAN_WIDE, _SELECT, _SORT, _PAIRS, _SEGMENTS, _SORT_SEGMENTS, _BY_KEY, _LENGTHS)
+// -DELEMENT=<a type below>.
 // Not a part of the product.
 //
 // Every function takes CUB's temporary storage from its caller: with `temp` null it sets `*temp_bytes` and does
@@ -143,6 +144,15 @@ extern "C" int bench_segments(void *temp, std::size_t *temp_bytes, const T *in, 
                                            offsets + 1, stream);
 }
 
+#elif defined(PART_SORT_SEGMENTS)
+
+// The keys of each segment in order. There is an offset more than there are segments.
+extern "C" int bench_sort_segments(void *temp, std::size_t *temp_bytes, const T *keys, const u32 *offsets, T *sorted,
+                                   std::size_t n, std::size_t segments, cudaStream_t stream) {
+    return cub::DeviceSegmentedSort::SortKeys(temp, *temp_bytes, keys, sorted, static_cast<std::int64_t>(n),
+                                              static_cast<std::int64_t>(segments), offsets, offsets + 1, stream);
+}
+
 #elif defined(PART_BY_KEY)
 
 // The first key of each run of equal keys, the sum of its values, and the number of runs.
@@ -169,5 +179,5 @@ extern "C" int bench_lengths(void *temp, std::size_t *temp_bytes, const T *keys,
 }
 
 #else
-#error "PART_REDUCE, _ROWS, _HISTOGRAM, _SCAN, _SELECT, _SORT, _PAIRS, _SEGMENTS, _BY_KEY, _SCAN_BY_KEY or _LENGTHS required"
+#error "PART_REDUCE, _ROWS, _HISTOGRAM, _SCAN, _SELECT, _SORT, _PAIRS, _SEGMENTS, _SORT_SEGMENTS, _BY_KEY, _SCAN_BY_KEY or _LENGTHS required"
 #endif

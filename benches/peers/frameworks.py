@@ -45,6 +45,10 @@ class Torch:
     def top_k(self, source, k, output):
         self.torch.topk(source, k, out=output)
 
+    def argsort(self, source):
+        # Positions have 64 bits. The function takes no output.
+        return self.torch.argsort(source)
+
     def median(self, source, output):
         output.copy_(self.torch.median(source))
 
@@ -154,6 +158,8 @@ class Case:
         elif self.work == "convolve":
             self.mask = library.upload(random.uniform(-1, 1, request["mask"]).astype(element))
             self.outputs = [None] * self.sets
+        elif self.work == "argsort":
+            self.outputs = [None] * self.sets
         elif self.work == "graph":
             self.capture(request)
         else:
@@ -190,6 +196,8 @@ class Case:
             self.library.top_k(source, self.k, output)
         elif self.work == "convolve":
             self.outputs[index] = self.library.convolve(source, self.mask)
+        elif self.work == "argsort":
+            self.outputs[index] = self.library.argsort(source)
         else:
             getattr(self.library, self.work)(source, output)
 
@@ -215,6 +223,9 @@ class Case:
         elif self.work in ("columns", "rows"):
             wide = np.int64 if source.dtype.kind in "iu" else np.float64
             right = np.array_equal(source.sum(axis=self.axis, dtype=wide), found)
+        elif self.work == "argsort":
+            # The order of equal elements is not defined.
+            right = np.array_equal(np.sort(source), source[found]) and np.bincount(found).max() == 1
         elif self.work == "median":
             # The lower one of two in the middle, as PyTorch has it.
             middle = (source.size - 1) // 2

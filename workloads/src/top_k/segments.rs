@@ -14,16 +14,25 @@ pub struct TopKSegments<K> {
     all: TopK<K>,
     /// The number of segments.
     count: usize,
+    cut: Cut,
 }
 
 impl<K: Key> TopKSegments<K> {
     /// Makes the problem of `count` segments, of which a third are empty and one has most elements.
     pub fn new(all: TopK<K>, count: usize) -> Self {
-        Self { all, count }
+        let cut = Cut::Skewed;
+        Self { all, count, cut }
+    }
+
+    /// Returns the same problem of segments of any length.
+    #[must_use]
+    pub fn random(self) -> Self {
+        let cut = Cut::Random;
+        Self { cut, ..self }
     }
 
     fn offsets(&self) -> Vec<u64> {
-        Cut::Skewed.offsets(0, self.all.len, self.count)
+        self.cut.offsets(0, self.all.len, self.count)
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) fn run(bench: &mut Bench) {
         wide(bench);
         by_key(bench);
         rows(bench);
+        segments(bench);
     }
 }
 
@@ -97,6 +98,17 @@ fn rows(bench: &mut Bench) {
         |place| place.sets(problem),
         |_, _| Ok(Vec::new()),
     );
+}
+
+/// Segments of any length that offsets bound, for which CUB has nothing but keys.
+fn segments(bench: &mut Bench) {
+    let all = [(1 << 28, 10_000), (1 << 28, 10_000_000)];
+    for &(len, count) in bench.scale().pick(&all[..], &all[..1], &[(1 << 13, 100)]) {
+        let problem = Segmented::by_offsets(sums(len), count);
+        let spec = segmented(&format!("sum f32 of {count} segments"), len, &problem);
+        let sets = |place: &Place| place.sets(problem);
+        case(bench, spec, sets, |_, _| Ok(Vec::new()));
+    }
 }
 
 fn segmented<P: Problem>(work: &str, len: usize, problem: &P) -> Spec {

@@ -1,11 +1,13 @@
-//! Sorts of keys, and of keys with values, compared with CUB.
+//! Sorts of keys, and of keys with values, compared with CUB, and positions of sorted keys, compared with PyTorch's `argsort`.
 
+use serde_json::json;
 use warpwright_workloads::Problem;
 use warpwright_workloads::sample::Make;
-use warpwright_workloads::sort::{Key, Sort, Sorted, With};
+use warpwright_workloads::sort::{Input, Key, Sort, SortSegments, Sorted, With};
 
 use super::super::peers::rival;
 use super::super::{Bench, Result, Spec, local, pointer, power};
+use super::top_k::uniform;
 use super::{Place, case};
 use crate::record::{Aim, Bound};
 
@@ -24,15 +26,71 @@ pub(super) fn run(bench: &mut Bench) {
     let few = Make::hashed(|hash| (hash % 10) as u32);
     let sort = Sort::new(len, With::Nothing).of("few", few);
     of(bench, "few u32".to_owned(), len, sort, With::Nothing, 1.0);
-    let sort = Sort::<u32>::new(len, With::Positions);
-    of(
-        bench,
-        "positions of u32".to_owned(),
-        len,
-        sort,
-        With::Positions,
-        1.0,
-    );
+    // PyTorch has no sort of u32: its integers are as many of i32, which takes as long.
+    let len = bench.scale().pick(1 << 27, 1 << 26, 1 << 13);
+    positions(bench, len, Sort::<u32>::new(len, With::Positions), "i4");
+    let values = Sort::new(len, With::Positions).of("uniform", Make::hashed(uniform));
+    positions::<f32>(bench, len, values, "f4");
+    let all = [(1 << 26, 10_000), (1 << 26, 1_000_000)];
+    for (len, count) in bench.scale().pick(&all[..], &all[..1], &[(1 << 13, 100)]) {
+        segments(bench, *len, *count);
+    }
+}
+
+/// Sorts of segments of any length, compared with CUB's `DeviceSegmentedSort`.
+fn segments(bench: &mut Bench, len: usize, count: usize) {
+    let problem = SortSegments::<u32>::new(len, count);
+    let work = format!("{count} segments of u32");
+    let spec = spec(work, len, problem.bytes(), 1.0);
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |sets, Place { device, peers, .. }| {
+        if !peers.wanted() {
+            return Ok(Vec::new());
+        }
+        let cub = peers.cub().and_then(|cub| {
+            let sort = cub.sort_segments("u32", len, count)?;
+            Ok(local(
+                (sort, device.zeros::<u32>(len)?),
+                |(sort, sorted), set| {
+                    let (Input { keys, .. }, segments) = &sets.inputs()[set];
+                    let keys = keys.view().device_pointer();
+                    sort([keys, segments.device_pointer(), pointer(sorted)])
+                },
+                |(_, sorted), set| {
+                    let (keys, values) = (sorted.to_vec()?, Vec::new());
+                    Ok(sets.check(set, &Sorted { keys, values }))
+                },
+            ))
+        });
+        Ok(vec![rival("CUB", cub)])
+    });
+}
+
+/// Positions, compared with PyTorch's, which have 64 bits. CUB has no sort of positions.
+fn positions<K: Key>(bench: &mut Bench, len: usize, problem: Sort<K>, python: &str) {
+    let work = format!("positions of {}", K::NAME);
+    let spec = spec(work, len, problem.bytes(), 2.0);
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |_, Place { peers, count, .. }| {
+        let request = json!({"work": "argsort", "shape": [len], "element": python, "sets": count});
+        Ok(peers.framework_rivals(&[("PyTorch", None)], &request))
+    });
+}
+
+fn spec(work: String, len: usize, bytes: usize, ratio: f64) -> Spec {
+    Spec {
+        family: "sort",
+        work,
+        size: power(len),
+        elements: len,
+        bytes,
+        operations: 0,
+        bound: Bound::Copy,
+        aim: Aim {
+            share: None,
+            ratio: Some(ratio),
+        },
+    }
 }
 
 fn alone<K: Key>(bench: &mut Bench, len: usize) {
@@ -63,19 +121,7 @@ fn of<K: Key>(
     with: With,
     ratio: f64,
 ) {
-    let spec = Spec {
-        family: "sort",
-        work,
-        size: power(len),
-        elements: len,
-        bytes: problem.bytes(),
-        operations: 0,
-        bound: Bound::Copy,
-        aim: Aim {
-            share: None,
-            ratio: (with != With::Positions).then_some(ratio),
-        },
-    };
+    let spec = spec(work, len, problem.bytes(), ratio);
     let sets = |place: &Place| place.sets(problem);
     case(bench, spec, sets, |sets, place| {
         let Place {
@@ -84,8 +130,7 @@ fn of<K: Key>(
             count,
         } = place;
         let mut rivals = Vec::new();
-        // CUB has no sort of positions.
-        if peers.wanted() && with != With::Positions {
+        if peers.wanted() {
             let cub = peers.cub().and_then(|cub| {
                 let sort = cub.sort(K::NAME, with != With::Nothing, len)?;
                 let outputs = (0..*count).map(|_| {

@@ -5,7 +5,7 @@ use serde_json::json;
 use warpwright_workloads::Problem;
 use warpwright_workloads::sample::Make;
 use warpwright_workloads::sort::Key;
-use warpwright_workloads::top_k::{Kth, TopK};
+use warpwright_workloads::top_k::{Kth, TopK, TopKSegments};
 
 use super::super::{Bench, Spec, power};
 use super::{Place, case};
@@ -34,6 +34,28 @@ pub(super) fn run(bench: &mut Bench) {
     for len in bench.scale().pick(&sizes[..], &sizes[2..], &[1 << 13]) {
         median(bench, *len);
     }
+    let all = [(1 << 26, 10_000), (1 << 26, 1_000_000)];
+    for (len, count) in bench.scale().pick(&all[..], &all[..1], &[(1 << 13, 100)]) {
+        segments(bench, *len, *count);
+    }
+}
+
+/// The greatest elements of each segment of any length, which no peer has.
+fn segments(bench: &mut Bench, len: usize, count: usize) {
+    let k = 10;
+    let problem = TopKSegments::new(unit(TopK::new(len, k)), count).random();
+    let spec = Spec {
+        family: "top_k",
+        work: format!("{k} greatest of each of {count} segments of f32"),
+        size: power(len),
+        elements: len,
+        bytes: problem.bytes(),
+        operations: 0,
+        bound: Bound::Read,
+        aim: Aim::default(),
+    };
+    let sets = |place: &Place| place.sets(problem);
+    case(bench, spec, sets, |_, _| Ok(Vec::new()));
 }
 
 fn median(bench: &mut Bench, len: usize) {
@@ -58,11 +80,12 @@ fn median(bench: &mut Bench, len: usize) {
     });
 }
 
-fn uniform(hash: u64) -> f32 {
+/// Returns a number from 0 to 1, as the peer has them.
+pub(super) fn uniform(hash: u64) -> f32 {
     (hash >> 40) as f32 / (1 << 24) as f32
 }
 
-/// Returns the problem of uniform values from 0 to 1, as the peer has them.
+/// Returns the problem of uniform values.
 fn unit(problem: TopK<f32>) -> TopK<f32> {
     problem.of("uniform", Make::hashed(uniform))
 }

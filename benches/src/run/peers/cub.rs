@@ -43,6 +43,7 @@ const PARTS: &[(&str, &str)] = &[
     ("pairs", "u32"),
     ("pairs", "u64"),
     ("segments", "f32"),
+    ("sort_segments", "u32"),
     ("by_key", "u8"),
     ("scan_by_key", "u8"),
     ("lengths", "u8"),

@@ -1,4 +1,4 @@
-//! CUB's reductions of segments and by key, and run lengths.
+//! CUB's reductions and sorts of segments, those by key, and run lengths.
 
 use std::ffi::{c_int, c_void};
 
@@ -11,6 +11,16 @@ type Segments = unsafe extern "C" fn(
     *const c_void,
     *const u32,
     *mut c_void,
+    usize,
+    *mut c_void,
+) -> c_int;
+type SortSegments = unsafe extern "C" fn(
+    *mut c_void,
+    *mut usize,
+    *const c_void,
+    *const u32,
+    *mut c_void,
+    usize,
     usize,
     *mut c_void,
 ) -> c_int;
@@ -65,6 +75,36 @@ impl Cub {
                 from as *const c_void,
                 offsets as *const u32,
                 to as *mut c_void,
+                count,
+                stream,
+            )
+        };
+        self.with_addresses(call)
+    }
+
+    /// Returns a sort of the keys of each of `count` segments of `len` keys. It takes the addresses of the keys, of the offsets,
+    /// which have 32 bits, and of the sorted keys.
+    ///
+    /// # Errors
+    /// Returns an error if CUB is missing or could not be prepared.
+    pub fn sort_segments(
+        &self,
+        element: &'static str,
+        len: usize,
+        count: usize,
+    ) -> Result<impl FnMut([u64; 3]) -> Result<()> + use<>, Absent> {
+        let function = self.function::<SortSegments>("sort_segments", element)?;
+        let stream = self.stream;
+        // SAFETY: as above; there is an offset more than there are segments, and as many sorted keys as keys.
+        let call = move |room: *mut c_void, bytes: *mut usize, [from, offsets, to]: [u64; 3]| unsafe {
+            let (from, offsets) = (from as *const c_void, offsets as *const u32);
+            function(
+                room,
+                bytes,
+                from,
+                offsets,
+                to as *mut c_void,
+                len,
                 count,
                 stream,
             )
