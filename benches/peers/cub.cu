@@ -1,6 +1,6 @@
 // The peer CUB, for `warpwright-bench`, which compiles this file with nvcc at run time: once per part, with
-// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN, _SCAN_WIDE, _SELECT, _SORT, _PAIRS, _SEGMENTS, _SORT_SEGMENTS, _BY_KEY, _LENGTHS)
-// -DELEMENT=<a type below>.
+// -DPART_REDUCE (or _ROWS, _HISTOGRAM, _SCAN, _SCAN_WIDE, _SELECT, _SORT, _PAIRS, _SEGMENTS, _SORT_SEGMENTS, _BY_KEY,
+// _SCAN_BY_KEY, _LENGTHS) -DELEMENT=<a type below>.
 // Not a part of the product.
 //
 // Every function takes CUB's temporary storage from its caller: with `temp` null it sets `*temp_bytes` and does
@@ -179,5 +179,5 @@ extern "C" int bench_lengths(void *temp, std::size_t *temp_bytes, const T *keys,
 }
 
 #else
-#error "PART_REDUCE, _ROWS, _HISTOGRAM, _SCAN, _SELECT, _SORT, _PAIRS, _SEGMENTS, _SORT_SEGMENTS, _BY_KEY, _SCAN_BY_KEY or _LENGTHS required"
+#error "a part required, as at the top of this file"
 #endif

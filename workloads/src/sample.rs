@@ -114,8 +114,8 @@ pub fn unit(hash: u64) -> f64 {
     f64::from((hash as i32) >> 8) / f64::from(1 << 23)
 }
 
-/// Returns a number of the normal distribution N(0, 1), below 7, from the halves of a hash (Box, Muller, "A note on the generation
-/// of random normal deviates", 1958).
+/// Returns a number of the normal distribution N(0, 1), below 7, from the halves of a hash (Box, Muller, "A note on the
+/// generation of random normal deviates", 1958).
 pub fn normal(hash: u64) -> f64 {
     let [radius, turn] =
         [hash >> 32, hash & 0xffff_ffff].map(|half| (half as f64 + 0.5) / 2f64.powi(32));

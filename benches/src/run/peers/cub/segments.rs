@@ -82,8 +82,8 @@ impl Cub {
         self.with_addresses(call)
     }
 
-    /// Returns a sort of the keys of each of `count` segments of `len` keys. It takes the addresses of the keys, of the offsets,
-    /// which have 32 bits, and of the sorted keys.
+    /// Returns a sort of the keys of each of `count` segments of `len` keys. It takes the addresses of the keys, of the
+    /// offsets, which have 32 bits, and of the sorted keys.
     ///
     /// # Errors
     /// Returns an error if CUB is missing or could not be prepared.
