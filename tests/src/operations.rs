@@ -62,12 +62,19 @@ pub fn all() -> Vec<Operation> {
 }
 
 fn families() -> Vec<Operation> {
+    let all = workloads().into_iter();
+    all.map(|(workload, variant)| of_variant(workload, variant))
+        .collect()
+}
+
+/// Returns the operations of all families, each with every variant that can do it and always gives the same bits.
+pub fn workloads() -> Vec<(Arc<Workload>, &'static str)> {
     let mut all = Vec::new();
     for family in warpwright_workloads::FAMILIES {
         for workload in (family.operations)().into_iter().map(Arc::new) {
             for variant in cases::variants(family.name) {
                 if !workload.wavers(variant.name) && !workload.excludes(variant.name) {
-                    all.push(of_variant(workload.clone(), variant.name));
+                    all.push((workload.clone(), variant.name));
                 }
             }
         }

@@ -7,7 +7,8 @@ use std::{
     time::Duration,
 };
 
-use warpwright::{Device, Error};
+use warpwright::{Device, Error, Result};
+use warpwright_workloads::{Ready, Workload};
 
 use crate::operations::{self, Operation};
 
@@ -45,6 +46,8 @@ pub struct Counts {
     pub without_memory: u64,
     /// Calls from which on the context was lost.
     pub lost: u64,
+    /// Faults in queueing prepared work that was then queued again and gave its result.
+    pub queued_again: u64,
     /// The number of all driver calls.
     pub driver_calls: u64,
 }
@@ -71,6 +74,10 @@ impl fmt::Display for Counts {
             ),
             ("  no memory for an allocation", self.without_memory),
             ("  the context was lost, and the error says so", self.lost),
+            (
+                "  prepared work failed, and was queued again",
+                self.queued_again,
+            ),
             ("driver calls in all", self.driver_calls),
         ] {
             writeln!(f, "{what}: {count}")?;
@@ -80,9 +87,9 @@ impl fmt::Display for Counts {
 }
 
 /// The outcome of an operation.
-type Outcome = std::thread::Result<warpwright::Result<u64>>;
+type Outcome = std::thread::Result<Result<u64>>;
 
-fn attempt(work: impl FnOnce() -> warpwright::Result<u64>) -> Outcome {
+fn attempt(work: impl FnOnce() -> Result<u64>) -> Outcome {
     catch_unwind(AssertUnwindSafe(work))
 }
 
@@ -93,7 +100,7 @@ struct Injector<'a> {
 }
 
 /// Injects all faults.
-pub fn all(driver: &Driver, behind: Behind) -> Result<Counts, String> {
+pub fn all(driver: &Driver, behind: Behind) -> std::result::Result<Counts, String> {
     let mut injector = Injector {
         driver,
         counts: Counts::default(),
@@ -109,6 +116,11 @@ pub fn all(driver: &Driver, behind: Behind) -> Result<Counts, String> {
     let device = Device::cuda(0).map_err(|error| format!("no fault injected: {error}"))?;
     for operation in &operations {
         injector.in_use(&device, operation);
+    }
+    for (workload, variant) in operations::workloads() {
+        if let Err(error) = injector.prepared(&device, &workload, variant) {
+            injector.problem(&workload.name(), variant, &format!("prepared: {error}"));
+        }
     }
     drop(device);
     if behind == Behind::Mock {
@@ -137,7 +149,7 @@ pub fn all(driver: &Driver, behind: Behind) -> Result<Counts, String> {
 
 impl Injector<'_> {
     /// Injects faults into the process's first driver calls, until a device opens.
-    fn start(&mut self) -> Result<(), String> {
+    fn start(&mut self) -> std::result::Result<(), String> {
         for nth in 1.. {
             self.driver.arm(Plan::Once, nth, UNKNOWN);
             let outcome = attempt(|| Device::cuda(0).map(|_| 0));
@@ -157,7 +169,7 @@ impl Injector<'_> {
 
     /// Checks that operations with arguments of two CUDA devices are refused, and injects faults into copies between the two.
     /// Returns these copies.
-    fn two_devices(&mut self) -> Result<Operation, String> {
+    fn two_devices(&mut self) -> std::result::Result<Operation, String> {
         let open = |ordinal| Device::cuda(ordinal).map_err(|error| error.to_string());
         let [first, second] = [open(0)?, open(1)?];
         let results = operations::mixed(&first, &second).map_err(|error| error.to_string())?;
@@ -228,6 +240,72 @@ impl Injector<'_> {
                 }
             }
         }
+    }
+
+    /// Injects every fault into queueing prepared work, in its first run and in a later one, and queues it again: that must give
+    /// the result, and so make all the calls of a first run.
+    fn prepared(&mut self, device: &Device, workload: &Workload, variant: &str) -> Result<()> {
+        let name = format!(
+            "{} {variant} {}, prepared",
+            workload.family(),
+            workload.name()
+        );
+        let input = workload.input(device)?;
+        let prepare = || input.prepare(device, Some(variant));
+        let driver = self.driver;
+        let queue = |ready: &mut dyn Ready| -> Result<(Vec<String>, Vec<u8>)> {
+            let (queued, mut calls) = driver.calls_of(|| ready.enqueue());
+            queued?;
+            calls.retain(|call| !call.starts_with("cuCtx"));
+            for call in &mut calls {
+                // The arguments of a launch have bytes between their fields.
+                call.truncate(call.find(" (").unwrap_or(call.len()));
+            }
+            Ok((calls, ready.bits()?))
+        };
+        let mut ready = match prepare() {
+            Err(Error::NotEligible { .. }) => return Ok(()),
+            ready => ready?,
+        };
+        if ready.kernels().is_empty() {
+            // It is not prepared by the library.
+            return Ok(());
+        }
+        // What stays, such as a constant table, is there from then on.
+        ready.enqueue()?;
+        let (first, wanted) = queue(&mut *prepare()?)?;
+        for earlier in [0, 1] {
+            for nth in 1.. {
+                let mut ready = prepare()?;
+                for _ in 0..earlier {
+                    ready.enqueue()?;
+                }
+                self.driver.arm(Plan::Once, nth, UNKNOWN);
+                let outcome = attempt(|| ready.enqueue().map(|()| 0));
+                let Some(call) = self.driver.disarm().1 else {
+                    break;
+                };
+                let has_failed = outcome.as_ref().is_ok_and(Result::is_err);
+                self.judge(&name, nth, &call, outcome, 0);
+                if has_failed && ready.bits().is_ok() {
+                    self.problem(&name, &call, &format!("call {nth} failed: a result"));
+                }
+                match queue(&mut *ready) {
+                    Ok((calls, got)) if got == wanted && contains(&calls, &first) => {
+                        self.counts.queued_again += 1;
+                    }
+                    other => {
+                        let calls = other.map(|(calls, got)| (calls, got == wanted));
+                        let text = format!("call {nth} failed, later {calls:?}, not {first:?}");
+                        self.problem(&name, &call, &text);
+                    }
+                }
+                if self.problems.len() > 40 {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Injects every fault into opening a device and running an operation there for the first time.
@@ -321,7 +399,7 @@ impl Injector<'_> {
         nth: u64,
         call: &str,
         live: Live,
-        run: impl FnOnce() -> warpwright::Result<u64>,
+        run: impl FnOnce() -> Result<u64>,
         wanted: u64,
     ) {
         match attempt(run) {
@@ -384,4 +462,10 @@ fn difference(later: Live, earlier: Live) -> Live {
         *count -= earlier;
     }
     difference
+}
+
+/// Returns whether the calls of `first` are among `calls`, in their order.
+fn contains(calls: &[String], first: &[String]) -> bool {
+    let mut calls = calls.iter();
+    first.iter().all(|call| calls.any(|it| it == call))
 }
