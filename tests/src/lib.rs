@@ -21,6 +21,7 @@ pub mod number;
 pub mod operations;
 pub mod oracle;
 pub mod outside;
+pub mod panics;
 
 pub use number::Number;
 

@@ -9,7 +9,10 @@ use cuda_std::{
     f16,
     map::{MapFn, MapInput},
 };
-use cuda_std_device_tests::operators::{Below, Multiples};
+use cuda_std_device_tests::{
+    comparisons::Without,
+    operators::{Below, Multiples},
+};
 use warpwright::{
     Device, DeviceKind, Element, Error, Module, Vector, VectorViewMut,
     ops::{
@@ -18,7 +21,7 @@ use warpwright::{
     },
 };
 use warpwright_gpu::{select::policy::Policy, tuning};
-use warpwright_tests::{cases, compare, device_library, devices};
+use warpwright_tests::{cases, compare, device_library, devices, panics};
 
 /// Values without a pattern.
 fn noise(len: usize) -> impl Iterator<Item = u64> {
@@ -503,6 +506,29 @@ fn predicates_of_a_user() {
         let error = request.run().unwrap_err();
         assert!(matches!(error, Error::NotEligible { .. }), "{error:?}");
     }
+}
+
+#[test]
+fn a_predicate_that_panics_is_an_error() {
+    let module = Module::from_ptx(device_library::ptx(NvvmArch::Compute75)).unwrap();
+    let number = 1 << 30;
+    // SAFETY: the module is built from the crate that has the predicate.
+    let without = unsafe { module.select_function(Without { number }) };
+    let numbers: Vec<i32> = (0..5 * tile::<i32>() as i32 + 9).collect();
+    let bad = [0, 5, numbers.len() / 2, numbers.len() - 1].map(|place| {
+        let mut values = numbers.clone();
+        values[place] = number as i32;
+        values
+    });
+    let wanted: Vec<i32> = numbers.iter().copied().step_by(3).collect();
+    let told = ["select_without", "not this number"];
+    panics::check(told, &bad, (&numbers, &wanted), |device, input| {
+        device.select(input, without.clone())
+    });
+    panics::check(told, &bad, (&numbers, &wanted), |device, input| {
+        let (all, count) = device.partition(input, without.clone())?;
+        all.slice(..count)?.to_device(device)
+    });
 }
 
 #[test]

@@ -10,7 +10,7 @@ use cuda_std::{
 use cuda_std_device_tests::comparisons::{Contrary, Nearer, Remainders, SecondWord, Without};
 use rand::Rng;
 use warpwright::{Device, Element, Error, Module};
-use warpwright_tests::{compare, data, device_library, devices};
+use warpwright_tests::{compare, data, device_library, devices, panics};
 
 fn module() -> Module {
     Module::from_ptx(device_library::ptx(NvvmArch::Compute75)).unwrap()
@@ -153,28 +153,11 @@ fn a_comparison_that_panics_is_an_error() {
     let module = module();
     // SAFETY: the module is built from the crate that has the comparison.
     let without = unsafe { module.comparison(Without { number: 77 }) };
-    let device = Device::cpu();
-    let values: Vec<i32> = (0..5000).rev().collect();
-    let input = device.upload(&values).unwrap();
-    let error = device
-        .sort_by(&input, without.clone())
-        .map(|it| it.to_vec())
-        .and_then(|it| it);
-    let error = error.unwrap_err().to_string();
-    assert!(
-        error.contains("sort_without__tile") && error.contains("not this number"),
-        "{error}"
-    );
-    assert!(
-        !error.contains('\n') && input.to_vec().unwrap() == values,
-        "{error}"
-    );
-    // The handle is of use all the same.
-    let input = device.upload(&[3, 1, 2]).unwrap();
-    assert_eq!(
-        device.sort_by(&input, without).unwrap().to_vec().unwrap(),
-        [1, 2, 3]
-    );
+    let told = ["sort_without__tile", "not this number"];
+    let bad = [(0..5000).rev().collect(), vec![77; 2]];
+    panics::check(told, &bad, (&[3, 1, 2], &[1, 2, 3]), |device, input| {
+        device.sort_by(input, without.clone())
+    });
 }
 
 #[test]

@@ -4,10 +4,10 @@ use std::fmt::Debug;
 
 use cuda_builder::NvvmArch;
 use cuda_std::scan::{Scan, ScanKernel, THREADS, WINDOWS, elements_of_tile};
-use cuda_std_device_tests::operators::{Balanced, FourBytes, Matrices};
+use cuda_std_device_tests::operators::{Balanced, Fitting, FourBytes, Matrices};
 use rand::Rng;
 use warpwright::{Device, Element, Error, Module};
-use warpwright_tests::{compare, data, device_library, devices};
+use warpwright_tests::{compare, data, device_library, devices, panics};
 
 /// Checks the scans of one operator, for all lengths up to some tiles, from several elements on.
 fn check<R: ScanKernel<In: Element + Debug> + Clone>(
@@ -101,6 +101,34 @@ fn many_tiles_of_an_operator_of_a_user() {
         let got = device.inclusive_scan(&input, operator).unwrap();
         assert_eq!(compare::same_bits(&got.to_vec().unwrap(), &wanted), Ok(()));
     }
+}
+
+/// Sums that do not fit in the first tile, in one amid the tiles, at the last element, and only where two tiles meet.
+#[test]
+fn an_operator_that_panics_is_an_error() {
+    // SAFETY: the module is built from the crate that has the operator.
+    let fitting = unsafe { module().scan_operator::<Fitting>() };
+    let tile = elements_of_tile::<i32>(THREADS);
+    let bad = |places: &[usize], value| {
+        let mut values = vec![1; 6 * tile + 5];
+        places.iter().for_each(|place| values[*place] = value);
+        values
+    };
+    let all = [
+        vec![i32::MAX, 1],
+        bad(&[3], i32::MAX),
+        bad(&[3 * tile + 7], i32::MAX),
+        bad(&[6 * tile + 4], i32::MAX),
+        bad(&[5, 4 * tile], i32::MAX / 2 + 1),
+    ];
+    let ones = vec![1; 6 * tile + 5];
+    let wanted: Vec<i32> = (1..=ones.len() as i32).collect();
+    panics::check(
+        ["scan_fitting", "the sum does not fit"],
+        &all,
+        (&ones, &wanted),
+        |device, input| device.inclusive_scan(input, fitting.clone()),
+    );
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use cuda_std::{map::MapFn, prelude::*, scan::Scan, warp::Shuffle};
 
+use crate::comparisons::Without;
+
 /// Products of matrices of 2 by 2 numbers modulo 2^32, which do not commute. Elements and prefixes have 16 bytes.
 #[derive(Debug, Clone)]
 pub struct Matrices;
@@ -126,10 +128,34 @@ impl Scan for FourBytes {
     }
 }
 
+/// Sums of numbers. One that does not fit panics.
+#[derive(Debug, Clone)]
+pub struct Fitting;
+
+impl Scan for Fitting {
+    type In = i32;
+    type Acc = i32;
+    const IDENTITY: i32 = 0;
+    const COMMUTATIVE: bool = true;
+
+    fn load(element: i32) -> i32 {
+        element
+    }
+
+    fn combine(a: i32, b: i32) -> i32 {
+        a.checked_add(b).expect("the sum does not fit")
+    }
+
+    fn store(prefix: i32) -> i32 {
+        prefix
+    }
+}
+
 cuda_std::scan_kernel!(
     scan_matrices: Matrices,
     scan_balanced: Balanced,
     scan_four_bytes: FourBytes,
+    scan_fitting: Fitting,
 );
 
 /// Multiples of a number, from a position on.
@@ -164,4 +190,19 @@ unsafe impl MapFn for Below {
     }
 }
 
-cuda_std::select_kernel!(select_multiples: Multiples, select_below: Below);
+// SAFETY: one number.
+unsafe impl MapFn for Without {
+    type In = i32;
+    type Out = bool;
+
+    fn call(self, _: usize, x: i32) -> bool {
+        assert!(x as u32 != self.number, "not this number");
+        x % 3 == 0
+    }
+}
+
+cuda_std::select_kernel!(
+    select_multiples: Multiples,
+    select_below: Below,
+    select_without: Without,
+);
