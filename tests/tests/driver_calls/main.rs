@@ -4,32 +4,12 @@
 //! times beside it (`warpwright_bench::run::overhead`): so those are the library's own, and nothing is called beside them.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use warpwright::{
-    Device, Generator, Vector,
-    ops::{
-        axis::{Axis, AxisOperator, AxisReducible},
-        map::Sqrt,
-        reduce::Operator,
-    },
-};
+mod memory;
+
+use warpwright::Device;
 use warpwright_bench::run::{driver::Driver as BareDriver, overhead};
-use warpwright_gpu::columns::policy::view;
-use warpwright_tests::{
-    cases,
-    faults::{self, Driver},
-};
-use warpwright_workloads::{
-    FAMILIES, Number, Problem, Sets, Total,
-    axis::{self, AxisReduction},
-    convolution::Convolution,
-    gemm::{self, Product},
-    histogram::Counts,
-    map::Map,
-    random::{Distribution, Draw},
-    reduce::{self, Reduction},
-    sample::Make,
-    transpose::Transpose,
-};
+use warpwright_tests::faults::{self, Driver};
+use warpwright_workloads::FAMILIES;
 
 /// The test that a child process runs, and what it prints at its end.
 const CHILD: &str = "child";
@@ -106,7 +86,7 @@ fn child() {
     let device = Device::cuda(0).expect("a device");
     one_element(&driver, &device);
     constants(&driver, &device);
-    memory(&driver, &device);
+    memory::check_all(&driver, &device);
     queued(&driver, &device);
     assert_eq!(driver.wrong(), "");
     println!("{DONE}");
@@ -287,163 +267,4 @@ fn constants(driver: &Driver, device: &Device) {
 
 fn names_of(calls: &[String]) -> Vec<String> {
     names(calls).into_iter().map(str::to_owned).collect()
-}
-
-/// Holds every variant of a problem to what it may take of the device's memory: its output of so many bytes and its workspace
-/// when it is prepared, and nothing when it is queued. `stated` gives the most bytes of the workspace by the documentation,
-/// none for a variant that cannot do the problem.
-fn check<P: Problem>(
-    driver: &Driver,
-    device: &Device,
-    problem: P,
-    output: usize,
-    stated: impl Fn(&P::Input, &str) -> Option<usize>,
-) {
-    let sets = Sets::new(problem, device, 1).expect("memory");
-    let (problem, input) = (sets.problem(), &sets.inputs()[0]);
-    for variant in cases::variants(problem.family()).iter().map(|it| it.name) {
-        let name = format!("{} {variant}, {}", problem.family(), problem.name());
-        let before = driver.live();
-        let prepare = || problem.prepare(device, input, Some(variant));
-        let Some(stated) = stated(input, variant) else {
-            assert!(prepare().is_err(), "{name}");
-            continue;
-        };
-        let (prepared, calls) = driver.calls_of(prepare);
-        let mut prepared = prepared.expect(&name);
-        let workspace = prepared.workspace_bytes();
-        assert_eq!(allocated(&calls), output + workspace, "{name}");
-        assert!(
-            workspace <= stated,
-            "{name}: a workspace of {workspace} bytes, stated are {stated}"
-        );
-        for turn in 0..3 {
-            let (queued, calls) = driver.calls_of(|| prepared.enqueue());
-            queued.expect(&name);
-            assert!(!calls.is_empty(), "{name}, turn {turn}: no work");
-            assert_eq!(allocated(&calls), 0, "{name}, turn {turn}: {calls:?}");
-        }
-        drop(prepared);
-        // Contexts, streams and events, memory: what is loaded stays.
-        assert_eq!(driver.live()[..5], before[..5], "{name}: left behind");
-    }
-}
-
-/// The multiprocessors of the mock device.
-const MULTIPROCESSORS: usize = 4;
-
-fn memory(driver: &Driver, device: &Device) {
-    const LEN: usize = 1 << 20;
-    for operator in Operator::ALL {
-        let problem = Reduction::<f32>::new(operator, LEN, reduce::Data::Exact);
-        check(driver, device, problem, 0, |_, variant| {
-            Some(match variant {
-                // A partial result for each of two blocks per multiprocessor; the result and the ticket.
-                "best" => 16 * 2 * MULTIPROCESSORS + 32,
-                // Half of the elements, then half of those, ...; or a block's share for each.
-                "folding" => 16 * LEN + 16 * 64,
-                _ => 16 * LEN / 128,
-            })
-        });
-    }
-    for shape in [
-        (1, LEN),
-        (LEN, 1),
-        (1024, 1024),
-        (3, 349_525),
-        (LEN / 24, 24),
-    ] {
-        for axis in [Axis::Columns, Axis::Rows] {
-            along::<f32>(driver, device, axis, shape);
-            along::<u8>(driver, device, axis, shape);
-        }
-    }
-    others(driver, device);
-}
-
-fn along<T: Number + AxisReducible<Sum: Total>>(
-    driver: &Driver,
-    device: &Device,
-    axis: Axis,
-    (height, width): (usize, usize),
-) {
-    let (results, row) = match axis {
-        Axis::Columns => (width, width * size_of::<T>()),
-        Axis::Rows => (height, width * size_of::<T>()),
-    };
-    let stated = |input: &Vector<T>, variant: &str| match (axis, variant) {
-        (Axis::Columns, "best") => {
-            // How the matrix is cut: the period is a row, or as many as end at 16 bytes and fill the blocks.
-            let pointer = input.view().device_pointer();
-            let seen = view(pointer, height, width, size_of::<T>());
-            let tile = 512 / size_of::<T>();
-            let tiles = seen.period.div_ceil(tile);
-            let blocks = (2 * MULTIPROCESSORS).max(tiles * seen.rows.div_ceil(4096));
-            let period = if seen.fold { seen.period } else { 0 };
-            // A sixteenth for the tree above the blocks, and its tickets.
-            let totals = 8 * tile * (blocks + blocks / 16) + 4 * (blocks + tiles);
-            if seen.rows > 0 {
-                totals + 8 * period + 48
-            } else {
-                0
-            }
-        }
-        (Axis::Rows, "best") if row >= 32 << 10 => (8 * (row >> 15) + 4) * height + 32,
-        (Axis::Rows, "chunk_atomic") => 8 * height + 16,
-        _ => 0,
-    };
-    let (sum, data) = (AxisOperator::Sum, axis::Data::Exact);
-    let problem = AxisReduction::<T>::new(axis, sum, (height, width), data);
-    let output = results * size_of::<T::Sum>();
-    check(driver, device, problem, output, |input, variant| {
-        Some(stated(input, variant))
-    });
-}
-
-fn others(driver: &Driver, device: &Device) {
-    const SIDE: usize = 200;
-    const LEN: usize = SIDE * SIDE;
-    let turned = Transpose::new((SIDE, SIDE), "f32", |hash| hash as u32);
-    check(driver, device, turned, 4 * LEN, |_, _| Some(0));
-    for bins in [1, 256, 5000, 100_000] {
-        let counts = Counts::numbers(LEN, bins, "u16", Make::hashed(|hash| hash as u16));
-        check(driver, device, counts, 8 * bins, |_, _| Some(0));
-    }
-    let product = Product::<f32>::new([SIDE; 3], gemm::Data::Whole);
-    let refused = product.clone();
-    check(driver, device, product, 4 * LEN, |_, variant| {
-        (!refused.excludes(variant)).then_some(0)
-    });
-    for width in [1, 3, 127, 3000] {
-        let problem = Convolution::<f32>::new(LEN, width);
-        check(driver, device, problem, 4 * LEN, |_, variant| {
-            let long = variant == "basic" || width > 1000;
-            match variant {
-                "basic" | "best" => Some(if long { 4 * width } else { 0 }),
-                _ => (!long).then_some(0),
-            }
-        });
-    }
-    let roots = Map::one(LEN, "sqrt", Sqrt, |_, _| Ok(()));
-    check(driver, device, roots, 4 * LEN, |_, _| Some(0));
-    // The states of 65536 sequences, 24 bytes each.
-    for (generator, states) in [(Generator::Philox, 0), (Generator::Xorwow, 24 << 16)] {
-        let numbers = Draw::<f32>::new(generator, Distribution::Uniform, LEN);
-        check(driver, device, numbers, 4 * LEN, |_, _| Some(states));
-    }
-    // The table of a distribution is made at its first call, and stays.
-    let mut generator = device.generator(Generator::Philox, 1).expect("a generator");
-    let mut counts = device.zeros::<u32>(LEN).expect("memory");
-    let mut fill = |generator: &mut warpwright::RandomGenerator| {
-        let fill = || generator.fill_poisson(counts.view_mut(), 10.0);
-        allocated(&calls(driver, || fill_with(fill)))
-    };
-    let table = fill(&mut generator);
-    assert_eq!(table, generator.workspace_bytes());
-    assert!((1..64 << 10).contains(&table), "{table}");
-    assert_eq!([fill(&mut generator), fill(&mut generator)], [0, 0]);
-}
-
-fn fill_with(fill: impl FnOnce() -> warpwright::Result<()>) {
-    fill().expect("queued");
 }
