@@ -12,7 +12,10 @@ use std::{
 use cuda_builder::NvvmArch;
 use cuda_std_device_tests::maps::{Brighten, Pattern, pattern};
 use rayon::prelude::*;
-use warpwright::{Device, Matrix, Module, Vector, VectorView};
+use warpwright::{
+    Device, Matrix, Module, Vector, VectorView,
+    ops::{scan::Operator, select::Compare},
+};
 use warpwright_tests::{
     compare, device_library,
     devices::{self, Executor},
@@ -97,6 +100,27 @@ fn assert_every<'a>(what: &str, values: VectorView<'a, u8>, expected: impl Fn(us
             panic!("{what}: element {at} is {got}, not {}", expected(at));
         }
     }
+}
+
+/// Panics unless the elements are those that `make` gives for the positions of each piece in turn, one behind the other.
+fn assert_made(
+    what: &str,
+    values: VectorView<'_, u8>,
+    mut make: impl FnMut(Range<usize>) -> Vec<u8>,
+) {
+    let mut got = vec![0_u8; PIECE];
+    let mut at = 0;
+    for piece in pieces(LEN) {
+        let wanted = make(piece);
+        let got = &mut got[..wanted.len()];
+        let place = values.slice(at..at + wanted.len()).unwrap();
+        place.download(got).unwrap();
+        if let Err(why) = compare::same_bits(got, &wanted) {
+            panic!("{what}, from {at} on: {why}");
+        }
+        at += wanted.len();
+    }
+    assert_eq!(values.len(), at, "{what}");
 }
 
 /// The sum of the pattern's bytes at `positions`.
@@ -260,5 +284,138 @@ fn one_row_and_one_column() {
             device.column_sums(&column).unwrap().to_vec().unwrap(),
             [sum]
         );
+    });
+}
+
+#[test]
+fn scan() {
+    with_room("scan", 2 * LEN, |device| {
+        let mut values = filled(device, LEN);
+        let mut sum = 0_u8;
+        let sums = device.cumulative_sum(&values).unwrap();
+        assert_made("sums", sums.view(), |piece| {
+            let next = |i| {
+                sum = sum.wrapping_add(pattern(i));
+                sum
+            };
+            piece.map(next).collect()
+        });
+        drop(sums);
+        // The greatest elements so far: the pattern has no 255.
+        let last = LEN - 1;
+        values.slice_mut(last..).unwrap().upload(&[255]).unwrap();
+        let greatest = device.inclusive_scan(&values, Operator::Max).unwrap();
+        let end = greatest.slice(last - 1..).unwrap().to_vec().unwrap();
+        assert_eq!(end, [128, 255]);
+    });
+}
+
+#[test]
+fn select() {
+    with_room("select", 2 * LEN, |device| {
+        let values = filled(device, LEN);
+        // More than a 32-bit number counts.
+        let all = device.select(&values, Compare::less(129_u8)).unwrap();
+        assert_eq!(all.len(), LEN);
+        assert_every("all", all.view(), pattern);
+        drop(all);
+        let some = device.select(&values, Compare::greater(50_u8)).unwrap();
+        assert_made("above 50", some.view(), |piece| {
+            let bytes = piece.into_par_iter().map(pattern);
+            bytes.filter(|byte| *byte > 50).collect()
+        });
+    });
+}
+
+#[test]
+fn unique() {
+    with_room("unique", 2 * LEN, |device| {
+        let mut values = filled(device, LEN);
+        // No two neighbors of the pattern are equal.
+        let all = device.unique(&values).unwrap();
+        assert_eq!(all.len(), LEN);
+        assert_every("all", all.view(), pattern);
+        drop(all);
+        // A run of more than 2^32, and the last element.
+        values.slice_mut(..LEN - 1).unwrap().clear().unwrap();
+        let two = device.unique(&values).unwrap().to_vec().unwrap();
+        assert_eq!(two, [0, pattern(LEN - 1)]);
+    });
+}
+
+#[test]
+fn run_lengths() {
+    // A key and a length for each element, and in the workspace a position of 8 bytes and a bit.
+    with_room("run lengths", 19 * LEN, |device| {
+        let mut values = filled(device, LEN);
+        let (keys, lengths) = device.run_lengths(&values).unwrap();
+        assert_eq!((keys.len(), lengths.len()), (LEN, LEN));
+        assert_every("keys", keys.view(), pattern);
+        assert_eq!(device.sum(&lengths).unwrap(), LEN as u64);
+        assert_eq!(device.min(&lengths).unwrap(), Some(1));
+        drop((keys, lengths));
+        values.slice_mut(..LEN - 1).unwrap().clear().unwrap();
+        let (keys, lengths) = device.run_lengths(&values).unwrap();
+        assert_eq!(keys.to_vec().unwrap(), [0, pattern(LEN - 1)]);
+        assert_eq!(lengths.to_vec().unwrap(), [LEN as u64 - 1, 1]);
+    });
+}
+
+#[test]
+fn sort() {
+    with_room("sort", 10 * LEN, |device| {
+        let values = filled(device, LEN);
+        let sorted = device.sort(&values).unwrap();
+        let mut ends = device.histogram(&values, 256).unwrap().counts;
+        for byte in 1..ends.len() {
+            ends[byte] += ends[byte - 1];
+        }
+        assert_every("sorted", sorted.view(), |i| {
+            ends.partition_point(|end| *end <= i as u64) as u8
+        });
+        drop(sorted);
+        let request = device.argsort_request::<u8, u64>(&values);
+        let positions = request.run().unwrap();
+        // Bytes that do not fall, and positions that rise where the bytes are equal, are those of a stable sort.
+        let mut got = vec![0_u64; PIECE + 1];
+        for piece in pieces(LEN) {
+            let start = piece.start.saturating_sub(1);
+            let got = &mut got[..piece.end - start];
+            let part = positions.slice(start..piece.end).unwrap();
+            part.download(got).unwrap();
+            let key = |position: u64| (pattern(position as usize), position);
+            let wrong = got
+                .par_windows(2)
+                .find_first(|two| key(two[0]) >= key(two[1]) || two[1] >= LEN as u64);
+            assert_eq!(wrong, None, "positions from {start} on");
+        }
+    });
+}
+
+#[test]
+fn top_k() {
+    // Everything is sorted.
+    with_room("top_k", 21 * LEN, |device| {
+        let mut values = filled(device, LEN);
+        let last = LEN - 1;
+        for (place, value) in [(5, 254), (last, 255)] {
+            let place = place..place + 1;
+            values.slice_mut(place).unwrap().upload(&[value]).unwrap();
+        }
+        let first = |byte| (0..LEN).find(|i| *i != 5 && pattern(*i) == byte).unwrap() as u64;
+        let (greatest, positions) = device.top_k(&values, 3).unwrap();
+        assert_eq!(greatest.to_vec().unwrap(), [255, 254, 128]);
+        assert_eq!(positions.to_vec().unwrap(), [last as u64, 5, first(128)]);
+        drop((greatest, positions));
+        let ones = device.histogram(&values, 256).unwrap().counts[1] as usize;
+        for (k, byte) in [
+            (0, 1),
+            (ones - 1, 1),
+            (ones, 2),
+            (last - 1, 254),
+            (last, 255),
+        ] {
+            assert_eq!(device.select_kth(&values, k).unwrap(), byte, "number {k}");
+        }
     });
 }
