@@ -10,8 +10,9 @@ use crate::{compare, devices};
 /// The names that the error of a panic has: the kernel's, and what the function says.
 pub type Told<'a> = [&'a str; 2];
 
-/// Checks that work on each of `bad` gives an error of one line with the names of `told`, and leaves the input as it is, and that
-/// the device then gives `wanted` for the input `good`. So it is in several orders of blocks and lanes, and without checks.
+/// Checks that work on each of `bad` gives an error of one line with the names of `told`, and leaves the input as it is, and
+/// that the device then gives `wanted` for the input `good`. So it is in several orders of blocks and lanes, and without
+/// checks.
 ///
 /// # Panics
 /// Panics if it is not so.

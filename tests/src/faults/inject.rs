@@ -242,8 +242,8 @@ impl Injector<'_> {
         }
     }
 
-    /// Injects every fault into queueing prepared work, in its first run and in a later one, and queues it again: that must give
-    /// the result, and so make all the calls of a first run.
+    /// Injects every fault into queueing prepared work, in its first run and in a later one, and queues it again: that must
+    /// give the result, and so make all the calls of a first run.
     fn prepared(&mut self, device: &Device, workload: &Workload, variant: &str) -> Result<()> {
         let name = format!(
             "{} {variant} {}, prepared",

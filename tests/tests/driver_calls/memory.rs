@@ -77,8 +77,8 @@ fn check<P: Problem>(
     }
 }
 
-/// Holds `best` to the most bytes of its workspace, on the CPU executor: on mock devices, whose kernels do not run, segments given
-/// by offsets have no elements.
+/// Holds `best` to the most bytes of its workspace, on the CPU executor: on mock devices, whose kernels do not run, segments
+/// given by offsets have no elements.
 fn best_on_cpu<P: Problem>(problem: P, stated: usize) {
     let device = Device::cpu();
     let input = problem.input(&device, 0).expect("memory");

@@ -273,9 +273,9 @@ impl<T> Default for Options<T> {
 
 /// A scan.
 ///
-/// The workspace of `best` has at most 128 bytes for each 32 KiB of elements, and 512 bytes more; that of `look_back` has
-/// 128 bytes for each 8 KiB, that of `reduce_then_scan` an accumulator, and that of `naive` two accumulators for each
-/// element.
+/// The workspace of `best` has at most 130 bytes for each 32 KiB of elements, and 32 bytes more; that of `look_back` has
+/// 128 bytes for each 8 KiB, and 16 bytes more, that of `reduce_then_scan` an accumulator for each 8 KiB, and that of `naive`
+/// two accumulators for each element.
 #[derive(Debug, Clone)]
 pub struct Scan<'a, T, O = Operator> {
     input: VectorView<'a, T>,

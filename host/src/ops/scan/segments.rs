@@ -377,7 +377,7 @@ impl Heads for MatrixColumns {
 
 /// A scan of segments.
 ///
-/// The workspace has a bit for each element, at most 128 bytes for each 24 KiB of elements, and 512 bytes more; for columns
+/// The workspace has a bit for each element, at most 130 bytes for each 24 KiB of elements, and 32 bytes more; for columns
 /// also a copy of the matrix.
 #[derive(Debug, Clone)]
 pub struct SegmentedScan<'a, T, G> {

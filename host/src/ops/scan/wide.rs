@@ -83,7 +83,7 @@ impl Device {
 
 /// Cumulative sums of a wider type than the elements.
 ///
-/// The workspace has at most 128 bytes for each 16 KiB of elements, and 512 bytes more.
+/// The workspace has at most 130 bytes for each 16 KiB of elements, and 32 bytes more.
 #[derive(Debug, Clone)]
 pub struct WideSum<'a, T, Out> {
     input: VectorView<'a, T>,

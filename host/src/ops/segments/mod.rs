@@ -418,8 +418,9 @@ impl<'a, T, G> Over<'a, T, G> {
 
 /// A reduction of segments, whose results are of type `O`.
 ///
-/// The workspace of `best` is up to 32 bytes for each 16 KiB of elements. For runs of keys there are a bit for each key and 8
-/// bytes for each 2048 keys besides.
+/// The workspace of `best` is up to 32 bytes for each 16 KiB of elements. Where more than 255 offsets in a row are equal, there
+/// is a result for each segment with elements besides. For runs of keys there are a bit for each key, 8 bytes for each 2048
+/// keys, and 32 bytes besides.
 #[derive(Debug)]
 pub struct SegmentReduction<'a, T, G, O> {
     over: Over<'a, T, G>,

@@ -270,7 +270,7 @@ fn shortened<K: Element, O: Element>(
 
 /// The lengths of the runs of equal keys. The first key of each run goes to an `E`.
 ///
-/// The workspace is 4 bytes for each key (8 from 2^32 - 1 keys on), a bit for each key, and 8 bytes for each 2048 keys.
+/// The workspace is 4 bytes for each key (8 from 2^32 - 1 keys on), a bit for each key, 8 bytes for each 2048 keys, and 32.
 #[derive(Debug)]
 pub struct RunLengths<'a, K, E = Vector<K>>(pub(super) Runs<'a, K, E>);
 

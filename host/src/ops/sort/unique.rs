@@ -24,7 +24,7 @@ impl Device {
     /// The order is that of [`sort`](Self::sort). Floats are then compared as [`unique`](Self::unique) compares them: every
     /// NaN is different, and of zeros the one that comes first is kept, which is -0 if there is one. The result is the same by
     /// every variant on every device. It keeps the memory of as many elements as the input has. Waits for the number of
-    /// elements. The workspace is that of a sort, and another copy of the keys.
+    /// elements. The workspace is that of a sort and of a selection, and another copy of the keys.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {

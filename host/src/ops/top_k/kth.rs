@@ -25,7 +25,7 @@ use crate::{
 impl Device {
     /// Returns the element that [`sort`](Self::sort) would put at position `k`: 0 is the smallest.
     ///
-    /// Reads the elements once for each of their bytes, and waits for the result. The workspace is 2 KiB.
+    /// Reads the elements once for each of their bytes, and waits for the result. The workspace is 2 KiB and 32 bytes.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {

@@ -40,9 +40,10 @@ impl Device {
     /// equal elements the first come first. The elements keep their bits. The result is the same by every variant on every
     /// device.
     ///
-    /// Up to `k` = 4096, a long input is read once, and the workspace for 2^20 or more elements of 32 bits is at most 5 % of
-    /// their size. For a greater `k`, or 2^32 elements, everything is sorted: the workspace is three copies of the elements and
-    /// 16 bytes for each. Queues the work and does not wait.
+    /// Up to `k` = 4096, a long input is read once, and the workspace is at most 5 % of the size of the elements, or 512 KiB
+    /// (for elements of 64 bits 768 KiB) where that is more. For a greater `k`, or 2^32 elements, everything is sorted: the
+    /// workspace is three copies of the elements and 16 bytes for each, and what a sort takes beside its copies. Queues the
+    /// work and does not wait.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
