@@ -6,7 +6,9 @@ use crate::{CudaBuilderError, NvvmArch, PtxVersion};
 
 /// A PTX module to build: a name, which becomes the file's stem, and its entries.
 ///
-/// An entry belongs to the module that names it exactly, else to the module with the longest matching prefix.
+/// An entry belongs to the module that names it exactly, else to the module with the longest matching prefix. The name of an
+/// entry is a prefix too, of those whose names continue with `__`: a kernel's instances, such as `fill__f32`, and further
+/// kernels that a macro makes, such as `name__persistent` of `cuda_std::select_kernel!`.
 ///
 /// ```
 /// use cuda_builder::Module;
@@ -46,7 +48,7 @@ impl Module {
         self
     }
 
-    /// Adds the entry with exactly this name.
+    /// Adds the entry of this name, and those of its name and `__`.
     #[must_use]
     pub fn entry(mut self, name: impl Into<String>) -> Self {
         self.entries.push(name.into());
@@ -63,11 +65,12 @@ impl Module {
         if self.entries.iter().any(|name| name == entry) {
             return Some(usize::MAX);
         }
-        let matching = self
-            .prefixes
-            .iter()
-            .filter(|prefix| entry.starts_with(prefix.as_str()));
-        matching.map(String::len).max()
+        let names = self.entries.iter().map(|name| format!("{name}__"));
+        let prefixes = self.prefixes.iter().cloned().chain(names);
+        prefixes
+            .filter(|prefix| entry.starts_with(prefix))
+            .map(|prefix| prefix.len())
+            .max()
     }
 }
 
@@ -179,7 +182,11 @@ fn check_all_used(module: &Module, entries: &[EntryPoint]) -> Result<(), CudaBui
         }
     }
     for name in &module.entries {
-        if !entries.iter().any(|entry| entry.name == *name) {
+        let is_there = |entry: &EntryPoint| {
+            let rest = entry.name.strip_prefix(name.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
+        };
+        if !entries.iter().any(is_there) {
             return Err(unused("is named", name));
         }
     }
@@ -265,6 +272,32 @@ mod tests {
                 vec!["reduce_odd"]
             ]
         );
+    }
+
+    #[test]
+    fn a_name_takes_what_continues_it() {
+        let modules = [
+            Module::new("far").entry("far").entry("near__tile"),
+            Module::new("near").entry("near"),
+            Module::new("other").prefix(""),
+        ];
+        let given = [
+            "far",
+            "far__persistent",
+            "farther",
+            "near__merge",
+            "near__tile",
+        ];
+        let parts = split(&modules, &entries(&given)).unwrap();
+        assert_eq!(
+            names(&parts),
+            [
+                vec!["far", "far__persistent", "near__tile"],
+                vec!["near__merge"],
+                vec!["farther"]
+            ]
+        );
+        assert!(failure(&modules[1..], &["far", "nearer"]).contains("is named `near`"));
     }
 
     #[test]
