@@ -6,11 +6,11 @@ mod common;
 use common::{Args, ORDERS};
 use cuda_std::{
     cpu::Order,
-    kernel::LaunchConfig,
+    kernel::{KernelDescriptor, LaunchConfig},
     map::{MapFn, Passed},
     prelude::*,
     select::{
-        self, BLOCK, COUNT, Neighbors, PARTITION, Predicate, ROUNDS, SELECT, SelectKernel,
+        self, BLOCK, COUNT, Neighbors, PARTITION, Predicate, ROUNDS, SELECT, SLOTS, SelectKernel,
         select_tiles,
     },
 };
@@ -128,17 +128,20 @@ impl<T: Copy + Default> Run<T> {
             .view(&mut self.control)
             .view(&mut self.output)
             .view(&mut self.count);
-        let config = LaunchConfig::linear(self.tiles, BLOCK as u32)
-            .with_shared(select::shared_bytes(BLOCK, ROUNDS) as u32);
-        let options = cuda_std::cpu::Options {
-            order,
-            checks: cuda_std::cpu::Checks::ALL,
-            ..Default::default()
-        };
-        // SAFETY: the arguments are those of the kernel's parameters.
-        unsafe { cuda_std::cpu::launch(kernel.descriptor(), &config, &args.pointers(), &options) }
-            .unwrap();
+        let shared = select::shared_bytes(BLOCK, ROUNDS);
+        launch(kernel.descriptor(), self.tiles, shared, &args, order);
     }
+}
+
+fn launch(kernel: &KernelDescriptor, blocks: u32, shared: usize, args: &Args, order: Order) {
+    let config = LaunchConfig::linear(blocks, BLOCK as u32).with_shared(shared as u32);
+    let options = cuda_std::cpu::Options {
+        order,
+        checks: cuda_std::cpu::Checks::ALL,
+        ..Default::default()
+    };
+    // SAFETY: the arguments are those of the kernel's parameters.
+    unsafe { cuda_std::cpu::launch(kernel, &config, &args.pointers(), &options) }.unwrap();
 }
 
 /// Checks selection, counting and partition, in turns with one memory.
@@ -256,6 +259,43 @@ fn more_tiles_than_a_warp_looks_at() {
         let kernel = <Multiples<u64> as SelectKernel>::KERNEL;
         check(kernel, predicate, (&mut items, none), selects, &[order]);
     }
+}
+
+/// Persistent blocks, fewer and more than tiles, whose memory serves several launches.
+#[test]
+fn elements_of_every_size_by_persistent_blocks() {
+    macro_rules! sizes {
+        ($($ty:ident)*) => { $(
+            let tile = select::tile_len::<$ty>(BLOCK, ROUNDS);
+            let predicate = Multiples::<$ty> { of: 3, from: 7 };
+            for len in [1, tile - 1, tile, 9 * tile + 5] {
+                let mut memory = Vec::new();
+                let items = offset(&mut memory, len, 0, |value| value as $ty);
+                let selected = (0..len).filter(|i| predicate.call(*i, items[*i]));
+                let selected: Vec<$ty> = selected.map(|i| items[i]).collect();
+                let (mut control, mut statuses) = ([0_u64], vec![0_u64; len.div_ceil(tile)]);
+                for order in [Order::Forward, Order::Backward, Order::Seeded(6)] {
+                    let (mut output, mut count) = (vec![0; len], [77_u64]);
+                    let args = Args::new()
+                        .value(Passed::new(predicate))
+                        .view(items)
+                        .view::<u8>(&mut [])
+                        .view(&mut control)
+                        .view(&mut statuses)
+                        .view(&mut output)
+                        .view(&mut count);
+                    let kernel = <Multiples<$ty> as SelectKernel>::PERSISTENT.descriptor();
+                    assert_eq!(kernel.name, concat!("multiples_", stringify!($ty), "__persistent"));
+                    launch(kernel, 4, select::ring_bytes(BLOCK, ROUNDS, SLOTS), &args, order);
+                    let what = format!("{len} {}, {order:?}", stringify!($ty));
+                    assert_eq!(count, [selected.len() as u64], "{what}");
+                    assert!(output[..selected.len()] == selected, "{what}");
+                    assert!(output[selected.len()..].iter().all(|x| *x == 0), "{what}");
+                }
+            }
+        )* };
+    }
+    sizes!(u8 u16 u32 u64);
 }
 
 #[test]

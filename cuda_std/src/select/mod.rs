@@ -1,8 +1,8 @@
 //! Selection: the elements of an array that a predicate names, in order and without gaps.
 //!
 //! A predicate is a [`MapFn`] whose result is a `bool`: of an element, or of an element and one of a second array at the same
-//! position, such as a flag. [`select_kernel!`](crate::select_kernel!) makes a kernel of it, and `Device::select` of the
-//! library `warpwright` launches the kernel:
+//! position, such as a flag. [`select_kernel!`](crate::select_kernel!) makes kernels of it, and `Device::select` of the
+//! library `warpwright` launches them:
 //!
 //! ```
 //! use cuda_std::map::MapFn;
@@ -29,11 +29,14 @@
 //! ```
 //!
 //! # How it works
-//! [`select_tiles`] is the body of such a kernel: one pass with decoupled look-back (Merrill and Garland, "Single-pass parallel
+//! [`select_tiles`] is the body of one kernel: one pass with decoupled look-back (Merrill and Garland, "Single-pass parallel
 //! prefix scan with decoupled look-back", 2016). A block takes a tile by a ticket, holds the tile's elements in registers,
 //! counts the selected ones and publishes the count, then adds up the counts of the tiles before it until it meets one whose
 //! block has already published its sum. State and count share one 64-bit word, so relaxed accesses are enough. The words carry
 //! the number of the launch: the next launch needs no memory set to zero.
+//!
+//! [`select_persistent`] is that of the other one, for large arrays: as many blocks as are resident, each with a ring of tiles
+//! in shared memory.
 
 mod look_back;
 mod persistent;
@@ -113,10 +116,19 @@ pub const COUNT: u32 = 1;
 /// The mode of a launch: the other elements are written too, in order behind all selected ones, whose number is already there.
 pub const PARTITION: u32 = 2;
 
-/// The threads of a block of a kernel that [`select_kernel!`](crate::select_kernel!) makes.
+/// The threads of a block of the kernels that [`select_kernel!`](crate::select_kernel!) makes.
 pub const BLOCK: usize = 256;
-/// The 16-byte loads per thread of such a kernel.
+/// The 16-byte loads per thread and tile of these kernels.
 pub const ROUNDS: usize = 4;
+/// The slots of the ring of the one with persistent blocks.
+pub const SLOTS: usize = 4;
+
+/// Returns the resident blocks per multiprocessor of the kernel with persistent blocks that
+/// [`select_kernel!`](crate::select_kernel!) makes, for elements of type `T`.
+pub const fn resident<T>() -> u32 {
+    // Elements of 1 and 2 bytes spill with the registers of three blocks.
+    if size_of::<T>() <= 2 { 2 } else { 3 }
+}
 
 /// Returns the number of elements of a tile: `rounds` loads of 16 bytes for each of `threads` threads.
 pub const fn tile_len<T>(threads: usize, rounds: usize) -> usize {
@@ -290,14 +302,17 @@ fn write_words<T: Plain, const THREADS: usize, const N: usize>(
     }
 }
 
-/// A predicate with a kernel of its own. [`select_kernel!`](crate::select_kernel!) implements it.
+/// A predicate with kernels of its own. [`select_kernel!`](crate::select_kernel!) implements it.
 ///
 /// # Safety
-/// The kernel must keep the contract of [`select_tiles`], with [`BLOCK`] and [`ROUNDS`].
+/// The kernels must keep the contracts of [`select_tiles`] and of [`select_persistent`], with [`Arrays`], [`BLOCK`], [`ROUNDS`]
+/// and [`SLOTS`].
 #[cfg(not(target_arch = "nvptx64"))]
 pub unsafe trait SelectKernel: Predicate {
-    /// The kernel.
+    /// The kernel with a block per tile.
     const KERNEL: crate::kernel::Entry<Parameters<Self>>;
+    /// The kernel with persistent blocks. Modules for architectures without asynchronous copies do not have it.
+    const PERSISTENT: crate::kernel::Entry<PersistentParameters<Self>>;
 }
 
 /// The parameters of a selection's kernel: those of [`select_tiles`].
@@ -324,9 +339,12 @@ pub type PersistentParameters<F> = (
     GlobalMut<u64>,
 );
 
-/// Makes a kernel of a predicate: `select_kernel!(name: Type);`, or several separated by commas. `Type` implements
-/// [`MapFn`](crate::map::MapFn) with the result `bool`, of an element or of a pair from two arrays. `name` is the kernel's name
-/// in the PTX.
+/// Makes the kernels of a predicate: `select_kernel!(name: Type);`, or several separated by commas. `Type` implements
+/// [`MapFn`](crate::map::MapFn) with the result `bool`, of an element or of a pair from two arrays.
+///
+/// The kernels are `name` and `name__persistent` in the PTX. The second one is for large arrays and takes asynchronous copies,
+/// so modules for architectures before `sm_80` do not have it. With a module that does not have it, the first one selects from
+/// arrays of every size.
 #[macro_export]
 macro_rules! select_kernel {
     ($($name:ident: $predicate:ty),+ $(,)?) => { $(
@@ -351,12 +369,51 @@ macro_rules! select_kernel {
                 );
             }
 
-            #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: this is the kernel above, whose body is `select_tiles`.
-            unsafe impl $crate::select::SelectKernel for $predicate {
-                const KERNEL: $crate::kernel::Entry<$crate::select::Parameters<Self>> =
-                    $crate::kernel::Entry::of::<Marker>();
-            }
+            // A scope of its own: the function's name is the beginning of its entry's.
+            #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+            const _: () = {
+                /// Writes the elements that the predicate selects.
+                ///
+                /// # Safety
+                /// The contract of `cuda_std::select::select_persistent` must hold.
+                #[$crate::kernel(
+                    launch_bounds(
+                        $crate::select::BLOCK as u32,
+                        $crate::select::resident::<$crate::map::First<F>>()
+                    ),
+                    dynamic_shared($crate::select::ring_bytes(
+                        $crate::select::BLOCK,
+                        $crate::select::ROUNDS,
+                        $crate::select::SLOTS,
+                    )),
+                    instances(persistent: ($predicate)),
+                    marker = PersistentMarker
+                )]
+                unsafe fn $name<F: $crate::select::Predicate>(
+                    predicate: $crate::map::Passed<F>,
+                    items: $crate::Global<$crate::map::First<F>>,
+                    second: $crate::Global<$crate::map::Second<F>>,
+                    control: $crate::GlobalMut<u64>,
+                    statuses: $crate::GlobalMut<u64>,
+                    output: $crate::GlobalMut<$crate::map::First<F>>,
+                    count: $crate::GlobalMut<u64>,
+                ) {
+                    use $crate::select::{Arrays, BLOCK, ROUNDS, SLOTS, select_persistent};
+                    select_persistent::<_, Arrays, BLOCK, ROUNDS, SLOTS>(
+                        predicate, items, second, control, statuses, output, count,
+                    );
+                }
+
+                #[cfg(not(target_arch = "nvptx64"))]
+                // SAFETY: these are the kernels above, whose bodies are `select_tiles` and `select_persistent`.
+                unsafe impl $crate::select::SelectKernel for $predicate {
+                    const KERNEL: $crate::kernel::Entry<$crate::select::Parameters<Self>> =
+                        $crate::kernel::Entry::of::<Marker>();
+                    const PERSISTENT: $crate::kernel::Entry<
+                        $crate::select::PersistentParameters<Self>,
+                    > = $crate::kernel::Entry::of::<PersistentMarker<Self>>();
+                }
+            };
         };
     )+ };
 }

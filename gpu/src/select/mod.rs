@@ -8,7 +8,7 @@
 //!
 //! A predicate is a type, [`MapFn`](cuda_std::map::MapFn) with the result `bool`, and every kernel is generic over it.
 //! [`predicates`] has the library's own: a comparison with constants, a flag in a second array, and a difference from the
-//! element before (unique elements). A user's crate makes a kernel of its own predicates with [`cuda_std::select_kernel!`].
+//! element before (unique elements). A user's crate makes kernels of its own predicates with [`cuda_std::select_kernel!`].
 //! Counts are exact and the order is the input's, so every variant gives the same result on every device. `best` reads every
 //! element once and writes every selected element once; the others read twice.
 

@@ -1,5 +1,7 @@
 //! The tuning of the selections.
 
+use cuda_std::select::{BLOCK, ROUNDS, SLOTS, resident};
+
 use crate::tuning::{self, Choice};
 
 /// The threads of a block of the rungs.
@@ -27,6 +29,11 @@ pub struct Ring {
 }
 
 impl Ring {
+    /// Returns the numbers of the kernels of users' predicates, for elements of type `T`.
+    pub const fn of_users<T>() -> Self {
+        ring(BLOCK, ROUNDS, SLOTS, resident::<T>())
+    }
+
     /// Returns the dynamic shared memory of a block, in bytes.
     pub const fn bytes(&self) -> usize {
         cuda_std::select::ring_bytes(self.threads, self.rounds, self.slots)

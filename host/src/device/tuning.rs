@@ -122,23 +122,22 @@ impl Device {
         chosen(self.executor.architecture(P::FAMILY), bytes)
     }
 
-    /// Returns the number of resident blocks of one of the library's kernels on a multiprocessor. `None` if there is no
-    /// such limit.
+    /// Returns the number of resident blocks of a kernel on a multiprocessor. `None` if there is no such limit. Without a
+    /// module the kernel is one of the library's.
     pub(crate) fn resident_blocks(
         &self,
         operation: &'static str,
-        kernel: &KernelDescriptor,
+        kernel: (&KernelDescriptor, Option<&Module>),
         threads: u32,
         shared_bytes: u32,
     ) -> Result<Option<u32>> {
-        let own: (&KernelDescriptor, Option<&Module>) = (kernel, None);
         #[cfg(feature = "tuning")]
-        let own = match self.tuning.instead(kernel) {
-            Some((other, module)) => (*other, module.as_ref()),
-            None => own,
+        let kernel = match self.tuning.instead(kernel.0) {
+            Some((other, module)) if kernel.1.is_none() => (*other, module.as_ref()),
+            _ => kernel,
         };
         self.executor
-            .resident_blocks(operation, own, threads, shared_bytes)
+            .resident_blocks(operation, kernel, threads, shared_bytes)
     }
 
     /// Queues a launch of one of the library's kernels, or of a user's module.

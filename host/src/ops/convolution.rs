@@ -337,7 +337,7 @@ where
         if tiles > 1
             && let Some(resident) = plan.device.resident_blocks(
                 OPERATION,
-                T::BEST.descriptor(),
+                (T::BEST.descriptor(), None),
                 policy::BEST_BLOCK as u32,
                 shared_bytes,
             )?

@@ -166,7 +166,12 @@ impl Strided {
     /// for. One block more than are resident would run alone at the end, while the device idles.
     fn blocks(&self, device: &Device, operation: &'static str, len: usize) -> Result<usize> {
         let resident = device
-            .resident_blocks(operation, self.kernel, self.threads, self.shared_bytes)?
+            .resident_blocks(
+                operation,
+                (self.kernel, None),
+                self.threads,
+                self.shared_bytes,
+            )?
             .unwrap_or(self.blocks_per_multiprocessor)
             .clamp(1, self.blocks_per_multiprocessor);
         Ok(self.filling(device, resident, len))

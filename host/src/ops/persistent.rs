@@ -3,7 +3,7 @@
 use cuda_std::kernel::KernelDescriptor;
 
 use super::plan::Plan;
-use crate::error::Result;
+use crate::{error::Result, module::Module};
 
 /// The architecture from which on copies to shared memory are asynchronous.
 const ASYNCHRONOUS: u32 = 80;
@@ -24,15 +24,17 @@ pub struct Persistent {
 
 impl Persistent {
     /// Returns the number of blocks for these tiles, or 0 if the device has no asynchronous copies or no room for so many
-    /// blocks.
+    /// blocks. Without a module the kernel is one of the library's; a user's module has such a kernel only if it has
+    /// asynchronous copies.
     pub fn blocks(
         &self,
         plan: &Plan<'_>,
-        kernel: &'static KernelDescriptor,
+        kernel: (&'static KernelDescriptor, Option<&Module>),
         tiles: usize,
     ) -> Result<usize> {
         let info = plan.device.info();
-        let is_new = info.compute_capability.is_none()
+        let is_new = kernel.1.is_some()
+            || info.compute_capability.is_none()
             || plan.device.executor.architecture(plan.family.name) >= ASYNCHRONOUS;
         if !is_new || self.shared_bytes + STATIC_BYTES > info.shared_bytes_per_block {
             return Ok(0);

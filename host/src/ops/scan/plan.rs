@@ -226,7 +226,7 @@ fn persistent<T>(
         resident: policy.resident[1],
         slots: policy.slots,
     };
-    let blocks = persistent.blocks(plan, kernel, tiles)?;
+    let blocks = persistent.blocks(plan, (kernel, None), tiles)?;
     if blocks == 0 {
         return Ok(None);
     }

@@ -11,7 +11,10 @@ use cuda_std::{
 };
 use warpwright_gpu::{
     Family,
-    select::{FAMILY, policy::Policy},
+    select::{
+        FAMILY,
+        policy::{Policy, Ring},
+    },
 };
 #[cfg(feature = "ladder")]
 use {
@@ -444,12 +447,19 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
             return Ok(false);
         };
         let items = self.items.0;
-        let ring = plan.policy::<Policy, _>(kernel, size_of::<T>()).ring;
+        let module = self.predicate.module();
+        let ring = match module {
+            Some(_) => Ring::of_users::<T>(),
+            None => plan.policy::<Policy, _>(kernel, size_of::<T>()).ring,
+        };
         let is_aligned = items.offset().is_multiple_of(16);
         let fits = u32::try_from(items.len()).is_ok();
         let is_large = items.len() * size_of::<T>() >= ring.from_bytes || self.is_persistent;
         if !is_large || !is_aligned || !fits || items.len() == 0 {
             return Ok(false);
+        }
+        if let Some(module) = module {
+            module.require(kernel.descriptor(), plan.operation)?;
         }
         let tiles = items
             .len()
@@ -460,7 +470,7 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
             resident: ring.resident,
             slots: ring.slots,
         };
-        let blocks = persistent.blocks(plan, kernel.descriptor(), tiles)?;
+        let blocks = persistent.blocks(plan, (kernel.descriptor(), module), tiles)?;
         if blocks == 0 {
             return Ok(false);
         }
@@ -479,7 +489,8 @@ impl<'a, T: Element, P: Predicate> Selection<'a, T, P> {
         );
         // SAFETY: the items are aligned and fewer than 2^32. The places have the lengths of the kernel's contract and are 0 at
         // first, and the output overlaps no input, or is the items.
-        unsafe { plan.launch(kernel, config, args) };
+        let launch = unsafe { plan.launch(kernel, config, args) };
+        launch.module = module.cloned();
         Ok(true)
     }
 

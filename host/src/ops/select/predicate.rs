@@ -95,7 +95,11 @@ impl<F: SelectKernel> Predicate for ModuleFunction<F> {
     }
 
     fn persistent(&self) -> Option<Entry<PersistentParameters<F>>> {
-        None
+        let kernel = F::PERSISTENT;
+        let mut there = self.parts().1.kernels();
+        there
+            .any(|name| name == kernel.descriptor().name)
+            .then_some(kernel)
     }
 
     fn module(&self) -> Option<&Module> {
@@ -132,8 +136,9 @@ impl<F: SelectKernel> IntoPredicate for ModuleFunction<F> {
 }
 
 impl Module {
-    /// Makes a predicate for [`Device::select`](crate::Device::select) and its like of `function`, whose kernel
-    /// ([`select_kernel!`](cuda_std::select_kernel!)) is in this module.
+    /// Makes a predicate for [`Device::select`](crate::Device::select) and its like of `function`, whose kernels
+    /// ([`select_kernel!`](cuda_std::select_kernel!)) are in this module. A module for `sm_80` or later has a second one, which
+    /// selects from large arrays at the speed of the library's own predicates. Without it, the first one does.
     ///
     /// # Safety
     /// As for [`map_function`](Self::map_function).

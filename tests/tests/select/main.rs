@@ -1,27 +1,24 @@
 //! Selections: every variant, every element type, every comparison, flags, unique elements, partitions.
 
+mod users;
+
 use std::fmt::Debug;
 
-use cuda_builder::NvvmArch;
 use cuda_std::{
     bf16,
     cpu::Order,
     f16,
     map::{MapFn, MapInput},
 };
-use cuda_std_device_tests::{
-    comparisons::Without,
-    operators::{Below, Multiples},
-};
 use warpwright::{
-    Device, DeviceKind, Element, Error, Module, Vector, VectorViewMut,
+    Device, DeviceKind, Element, Error, Vector, VectorViewMut,
     ops::{
         ChosenBy,
         select::{Compare, IntoPredicate, Ordered, Predicate, SelectInPlaceRequest, Selectable},
     },
 };
 use warpwright_gpu::{select::policy::Policy, tuning};
-use warpwright_tests::{cases, compare, device_library, devices, panics};
+use warpwright_tests::{cases, compare, devices};
 
 /// Values without a pattern.
 fn noise(len: usize) -> impl Iterator<Item = u64> {
@@ -458,77 +455,6 @@ fn arguments_that_do_not_fit_are_refused() {
         (prepared.variant(), prepared.chosen_by()),
         ("best", ChosenBy::Policy)
     );
-}
-
-/// A user's own predicates, of one array and of two.
-#[test]
-fn predicates_of_a_user() {
-    let module = Module::from_ptx(device_library::ptx(NvvmArch::Compute75)).unwrap();
-    // SAFETY: the module is built from the crate that has the predicates.
-    let (multiples, below) = unsafe {
-        (
-            module.select_function(Multiples { of: 3, from: 7 }),
-            module.select_function(Below),
-        )
-    };
-    for device in devices::all() {
-        for (len, offset) in [(0, 0), (1, 0), (4099, 0), (9000, 1), (5003, 3)] {
-            let values: Vec<u32> = noise(offset + len).map(|x| x as u32 % 70_000).collect();
-            let limits: Vec<u16> = noise(len).map(|x| (x >> 9) as u16).collect();
-            let (x, y) = (
-                device.upload(&values).unwrap(),
-                device.upload(&limits).unwrap(),
-            );
-            let part = &values[offset..];
-            let is_there = |(i, x): &(usize, &u32)| **x % 3 == 0 && *i >= 7;
-            let all = part.iter().enumerate();
-            let wanted: Vec<u32> = all.filter(is_there).map(|(_, x)| *x).collect();
-            let what = format!("{len} from {offset} on {}", device.kind());
-            let view = || x.slice(offset..).unwrap();
-            let got = device.select(view(), multiples.clone()).unwrap();
-            assert_same(&what, &got, &wanted);
-            let (got, count) = device.partition(view(), multiples.clone()).unwrap();
-            assert_eq!((count, got.len()), (wanted.len(), len), "{what}");
-            assert_same(
-                &what,
-                &device.select_pairs(view(), &y, below.clone()).unwrap(),
-                &{
-                    let pairs = part.iter().zip(&limits);
-                    let below = pairs.filter(|(x, limit)| **x < u32::from(**limit));
-                    below.map(|(x, _)| *x).collect::<Vec<_>>()
-                },
-            );
-        }
-        let x = device.zeros::<u32>(3).unwrap();
-        let request = device
-            .select_request(&x, multiples.clone())
-            .variant("naive");
-        let error = request.run().unwrap_err();
-        assert!(matches!(error, Error::NotEligible { .. }), "{error:?}");
-    }
-}
-
-#[test]
-fn a_predicate_that_panics_is_an_error() {
-    let module = Module::from_ptx(device_library::ptx(NvvmArch::Compute75)).unwrap();
-    let number = 1 << 30;
-    // SAFETY: the module is built from the crate that has the predicate.
-    let without = unsafe { module.select_function(Without { number }) };
-    let numbers: Vec<i32> = (0..5 * tile::<i32>() as i32 + 9).collect();
-    let bad = [0, 5, numbers.len() / 2, numbers.len() - 1].map(|place| {
-        let mut values = numbers.clone();
-        values[place] = number as i32;
-        values
-    });
-    let wanted: Vec<i32> = numbers.iter().copied().step_by(3).collect();
-    let told = ["select_without", "not this number"];
-    panics::check(told, &bad, (&numbers, &wanted), |device, input| {
-        device.select(input, without.clone())
-    });
-    panics::check(told, &bad, (&numbers, &wanted), |device, input| {
-        let (all, count) = device.partition(input, without.clone())?;
-        all.slice(..count)?.to_device(device)
-    });
 }
 
 #[test]
