@@ -44,7 +44,8 @@
 //! on, and before made of shuffles and fused multiply-adds. In `i8` m16n8k32 is one from 8.0 on, and before four of m8n8k16.
 //!
 //! Fragments of 16-bit elements are [`Pair`]s of a register each: pair `i` has the elements `2 * i` and `2 * i + 1`. Those of
-//! 8 bits are [`Quad`]s: quad `i` has the elements `4 * i` to `4 * i + 3`. [`ldmatrix_x4`] loads both from shared memory.
+//! 8 bits are [`Quad`]s: quad `i` has the elements `4 * i` to `4 * i + 3`. [`ldmatrix_x4`] loads both from shared memory, and
+//! [`stmatrix_x4`] stores them.
 //!
 //! LLVM does not move these instructions across branches, but does not know that the warp's lanes execute them together: it may
 //! copy one into both arms of a branch that follows an equal one. Where a lane's index decides branches on both sides of a
@@ -190,6 +191,7 @@ mod sealed {
     /// A register of a fragment.
     pub trait Register: Copy {
         fn of_bits(bits: u32) -> Self;
+        fn into_bits(self) -> u32;
     }
 }
 
@@ -285,6 +287,11 @@ impl<T: Half> sealed::Register for Pair<T> {
     fn of_bits(bits: u32) -> Self {
         Self::of_bits(bits)
     }
+
+    #[inline(always)]
+    fn into_bits(self) -> u32 {
+        self.bits
+    }
 }
 
 /// An element type of 8 bits: `i8`, `F8E4M3` or `F8E5M2`.
@@ -359,6 +366,11 @@ impl<T: Byte> sealed::Register for Quad<T> {
     #[inline(always)]
     fn of_bits(bits: u32) -> Self {
         Self::of_bits(bits)
+    }
+
+    #[inline(always)]
+    fn into_bits(self) -> u32 {
+        self.bits
     }
 }
 
@@ -478,10 +490,26 @@ pub fn ldmatrix_x4_trans<T: Half>(from: Shared<T>, i: usize) -> [Pair<T>; 4] {
     ldmatrix::<T, true>(from, i)
 }
 
+/// Stores four matrices of 8 rows of 16 bytes to shared memory (`stmatrix.x4`), of the registers that [`ldmatrix_x4`] returns.
+///
+/// Lane `l` gives row `l % 8` of matrix `l / 8`: the elements from `i` on, at a multiple of 16 bytes. Register `j` has elements
+/// of row `l / 4` of matrix `j`.
+///
+/// All lanes of the warp must execute this together, and their rows must not overlap. Before compute capability 9.0 it is four
+/// shuffles and four stores of 4 bytes.
+#[inline(always)]
+#[track_caller]
+pub fn stmatrix_x4<T: Packed>(to: Shared<T>, i: usize, registers: [T::Register; 4]) {
+    to.check_row_of_matrix(i, true);
+    let words = registers.map(sealed::Register::into_bits);
+    // SAFETY: the row is within the view, whose constructor's caller guarantees it.
+    unsafe { imp::mma::stmatrix(to.as_ptr().cast(), i * size_of::<T>(), words, Place::here()) }
+}
+
 #[inline(always)]
 #[track_caller]
 fn ldmatrix<T: Packed, const TRANSPOSED: bool>(from: Shared<T>, i: usize) -> [T::Register; 4] {
-    from.check_row_of_matrix(i);
+    from.check_row_of_matrix(i, false);
     // SAFETY: the row is within the view, whose constructor's caller guarantees it.
     let words = unsafe {
         imp::mma::ldmatrix::<TRANSPOSED>(from.as_ptr().cast(), i * size_of::<T>(), Place::here())

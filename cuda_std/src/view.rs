@@ -491,13 +491,13 @@ impl<T: Copy> GlobalMut<T> {
 }
 
 impl<T: Copy> Shared<T> {
-    /// Checks a load of the 16 bytes from element `i` on, as [`get_chunk`](Self::get_chunk) does.
+    /// Checks a load or a store of the 16 bytes from element `i` on, as [`get_chunk`](Self::get_chunk) does.
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn check_row_of_matrix(self, i: usize) {
+    pub(crate) fn check_row_of_matrix(self, i: usize, writes: bool) {
         self.check_current();
         let count = const { 16 / size_of::<T>() };
-        imp::check_access(Space::Shared, self.ptr, self.len, i, count, false);
+        imp::check_access(Space::Shared, self.ptr, self.len, i, count, writes);
     }
 
     /// Returns a view of the elements from `from` on.

@@ -3,6 +3,7 @@
 use cuda_std::{
     Global, GlobalMut,
     kernel::{ByValue, Entry, Kernel, KernelDescriptor, LaunchConfig, Signature},
+    tensor_map::TiledMatrix,
 };
 
 use crate::{
@@ -37,6 +38,8 @@ pub struct Gathered<'a> {
     pub(crate) owners: Vec<&'a Device>,
     /// The words that become addresses of places later, and the bases that they are relative to.
     pub(crate) places: Vec<(usize, Base)>,
+    /// The words that become tensor maps of matrices in the output later, whose addresses are offsets.
+    pub(crate) maps: Vec<(usize, TiledMatrix)>,
 }
 
 impl<'a> Gathered<'a> {
@@ -46,6 +49,7 @@ impl<'a> Gathered<'a> {
             words: Vec::with_capacity(16),
             owners: Vec::new(),
             places: Vec::new(),
+            maps: Vec::new(),
         };
         args.gather(&mut gathered);
         gathered

@@ -36,6 +36,9 @@ fn builds_for(arch: NvvmArch, ptxas: &Ptxas) {
     let redux = text.contains("redux.sync");
     assert_eq!(redux, arch >= NvvmArch::Compute80, "{arch:?}");
     asynchronous_copies_are_there(&text, arch);
+    let mut lines = kernel(&text, "stored_matrices__i8");
+    let has = lines.any(|line| line.starts_with("stmatrix.sync.aligned.m8n8.x4.shared.b16 ["));
+    assert_eq!(has, arch >= NvvmArch::Compute90, "{arch:?}");
     if arch == NvvmArch::Compute90a {
         bulk_copies_are_there(&text);
     }

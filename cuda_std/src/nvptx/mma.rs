@@ -328,3 +328,41 @@ pub unsafe fn ldmatrix<const TRANSPOSED: bool>(from: *mut u8, offset: usize, _: 
     }
     [a, b, c, d]
 }
+
+/// # Safety
+/// The lane's row of 16 bytes at `to + offset` must be in shared memory and aligned to 16 bytes.
+#[cfg(target_feature = "sm_90")]
+#[inline(always)]
+pub unsafe fn stmatrix(to: *mut u8, offset: usize, [a, b, c, d]: [u32; 4], _: Place) {
+    let start = ptr::to_specific(to, AddressSpace::Shared).addr() as u32;
+    let address = start.wrapping_add(offset as u32);
+    // SAFETY: the caller upholds the contract; the kernel promises that all lanes of the warp execute this.
+    unsafe {
+        core::arch::asm!(
+            "stmatrix.sync.aligned.m8n8.x4.shared.b16 [{0}], {{{1}, {2}, {3}, {4}}};",
+            in(reg32) address,
+            in(reg32) a,
+            in(reg32) b,
+            in(reg32) c,
+            in(reg32) d,
+            options(nostack, preserves_flags),
+        )
+    }
+}
+
+/// Each lane learns where its elements' rows are, and stores 4 bytes of each.
+///
+/// # Safety
+/// As for the instruction.
+#[cfg(not(target_feature = "sm_90"))]
+#[inline(always)]
+pub unsafe fn stmatrix(to: *mut u8, offset: usize, words: [u32; 4], _: Place) {
+    use crate::warp::{FULL_MASK, lane_id, shuffle};
+
+    let lane = lane_id();
+    crate::unrolled!(j < 4 of 4 => {
+        let row = shuffle(FULL_MASK, offset as u32, 8 * j as u32 + lane / 4) as usize;
+        // SAFETY: it is a part of the row that another lane has given.
+        unsafe { to.add(row).cast::<u32>().add(lane as usize % 4).write(words[j]) };
+    });
+}

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! block:
-//!     find its product in the table: the last one whose first block is at most this one     (binary search)
-//!     load the product's arguments from the table
+//!     load the number of its product, of which there is one for each block
+//!     load the product's arguments from the table of products
 //!     compute a tile of C as the kernel for small tiles does
 //! ```
 //!
@@ -51,21 +51,13 @@ impl<T: Element<Scale = S>, R: Element<Scale = S>, S: Scalar> Member<T, R, S> {
     /// Returns this block's member of a table, and the number of the block's tile of C.
     #[inline(always)]
     #[track_caller]
-    fn of_block(members: Global<u64>) -> (Self, u32) {
+    fn of_block(numbers: Global<u32>, members: Global<u64>) -> (Self, u32) {
         const { assert!(size_of::<Self>() == 8 * MEMBER_WORDS) };
         let block = thread::block_idx_x();
-        let (mut low, mut high) = (0, members.len() / MEMBER_WORDS);
-        while high - low > 1 {
-            let middle = (low + high) / 2;
-            if members.get(middle * MEMBER_WORDS) as u32 <= block {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
+        let first = numbers.get(block as usize) as usize * MEMBER_WORDS;
         let mut words = [0; MEMBER_WORDS];
         unrolled!(i < { MEMBER_WORDS / 2 } of 16 => {
-            [words[2 * i], words[2 * i + 1]] = members.get_chunk(low * MEMBER_WORDS + 2 * i);
+            [words[2 * i], words[2 * i + 1]] = members.get_chunk(first + 2 * i);
         });
         // SAFETY: by the contract of the kernels, the words of the table are those of a member.
         let member = unsafe { core::mem::transmute_copy::<[u64; MEMBER_WORDS], Self>(&words) };
@@ -89,16 +81,15 @@ impl<T: Element<Scale = S>, R: Element<Scale = S>, S: Scalar> Member<T, R, S> {
 
 /// Computes the products of a group, each as [`gemm_best_fragments_small`](super::gemm_best_fragments_small) does.
 ///
-/// `members` is a table of products, each as the words of a `Member`, in the order of their first blocks. The first one begins
-/// with block 0.
+/// `numbers` has the number of its product for each block, and `members` is a table of products, each as the words of a
+/// `Member`.
 ///
-/// Launch: one block of 128 threads for each 64 x 64 tile of all C; static shared memory of 2 x 3 x 4 KiB. To find its member a
-/// block reads one word of about `log2` of all, and 256 bytes of the one. The sums are those of the kernel for one product: the
-/// same bits.
+/// Launch: one block of 128 threads for each 64 x 64 tile of all C; static shared memory of 2 x 3 x 4 KiB. A block reads the
+/// number, and 256 bytes of the table. The sums are those of the kernel for one product: the same bits.
 ///
 /// # Safety
 /// Every member is as for [`gemm_best`](super::gemm_best), and no C overlaps another view. All have the transposes of the
-/// kernel.
+/// kernel. A product's blocks follow one another from the first one of its member on.
 ///
 /// Source: ours.
 #[kernel(
@@ -125,9 +116,10 @@ pub unsafe fn gemm_best_group<
     const A_ALONG_K: bool,
     const B_ALONG_K: bool,
 >(
+    numbers: Global<u32>,
     members: Global<u64>,
 ) {
-    let (member, tile) = Member::<T, R, T::Scale>::of_block(members);
+    let (member, tile) = Member::<T, R, T::Scale>::of_block(numbers, members);
     let (a, b, out) = (member.a, member.b, member.out());
     fragments::product_of_small_tiles::<T, R, CHUNK, A_ALONG_K, B_ALONG_K>(
         a,
@@ -152,9 +144,10 @@ pub unsafe fn gemm_best_group<
     )
 )]
 pub unsafe fn gemm_best_group_single<const A_ALONG_K: bool, const B_ALONG_K: bool>(
+    numbers: Global<u32>,
     members: Global<u64>,
 ) {
-    let (member, tile) = Member::<f32, f32, f32>::of_block(members);
+    let (member, tile) = Member::<f32, f32, f32>::of_block(numbers, members);
     let (a, b, out) = (member.a, member.b, member.out());
     best::product_of_small_tiles::<f32, Numbers<f32, SHIPPED>, 4, A_ALONG_K, B_ALONG_K>(
         a,

@@ -23,8 +23,9 @@ pub type Products<T> = [[Entry<(
     Global<<T as Matrices>::Scale>,
 )>; 2]; 2];
 
-/// The kernels of products whose operands tensor maps bring, indexed as [`Products`] are.
+/// The kernels of products whose operands tensor maps bring and whose results they take, indexed as [`Products`] are.
 pub type TiledProducts<T> = [[Entry<(
+    EncodedTensorMap,
     EncodedTensorMap,
     EncodedTensorMap,
     GlobalMut<<T as Matrices>::Result>,
@@ -54,7 +55,7 @@ pub type Parts<T> = Entry<(
 )>;
 
 /// The kernels of groups of products, indexed as [`Products`] are.
-pub type Groups = [[Entry<(Global<u64>,)>; 2]; 2];
+pub type Groups = [[Entry<(Global<u32>, Global<u64>)>; 2]; 2];
 
 /// The kernels for warpgroups.
 #[derive(Debug, Clone, Copy)]
@@ -140,6 +141,7 @@ pub type OfTiles<T> = Entry<(
 
 /// The kernels of products of operands with lines along k: for large, small and medium tiles.
 pub type ProductsOfLines<T> = [Entry<(
+    EncodedTensorMap,
     EncodedTensorMap,
     EncodedTensorMap,
     Global<<T as Matrices>::Factor>,

@@ -41,9 +41,8 @@ use super::{
         LINE, PLANES_GROUP, SPLIT_BLOCK, WGMMA_BLOCK, WGMMA_HEIGHT, wgmma_bytes, wgmma_slots,
     },
     problem::*,
-    wgmma::{
-        CONSUMERS, FEW_REGISTERS, MANY_REGISTERS, MOST_SLOTS, Slot, Staging, Tiles, WARPGROUP, load,
-    },
+    staging::{Staging, WARPGROUP},
+    wgmma::{CONSUMERS, FEW_REGISTERS, MANY_REGISTERS, MOST_SLOTS, Slot, Tiles, load},
 };
 
 /// An element type of products of warpgroups.
@@ -281,8 +280,10 @@ impl Source<f32> for ByThreads {
 ///
 /// # Safety
 /// The maps and the tiles are those of the operands, which `problem` describes; `k` is not 0. `c` holds every element that
-/// `problem` covers, and overlaps nothing else. The views behind it hold what `beta` and the epilogue take of them; `addend`
-/// may be `c`. `sums_of_parts` has room for the sums of all parts, if there are several.
+/// `problem` covers, and overlaps nothing else. If C has a whole tile and rows that begin at multiples of 16 bytes, `map_of_c`
+/// is the map of all C, with the swizzle of 128 bytes and tiles of 16 rows of 128 bytes. The views behind `problem` hold what
+/// `beta` and the epilogue take of them; `addend` may be `c`. `sums_of_parts` has room for the sums of all parts, if there are
+/// several.
 ///
 /// Source: ours. That the transposed product has its first operand in registers is from CUTLASS's kernels for this
 /// architecture.
@@ -325,6 +326,7 @@ pub unsafe fn gemm_best_lines<
 >(
     x: TensorMap,
     y: TensorMap,
+    map_of_c: TensorMap,
     tiles_of_x: Global<T>,
     tiles_of_y: Global<T>,
     c: GlobalMut<R>,
@@ -467,7 +469,8 @@ pub unsafe fn gemm_best_lines<
         // Read again, so that nothing made of it takes registers in the loop.
         let own = (thread::thread_idx_x_again() % WARPGROUP) as usize;
         let first = slots * room + consumer as usize * of_sums;
-        let staging = Staging::new(memory.skip(first), consumer, own);
+        // Every tile has an even number of panels, so that each begins with the first one's memory.
+        let mut staging = Staging::new(memory.skip(first), consumer, own);
         let (top, left) = (tile.top + consumer as usize * 64, tile.left);
         // The rows of D that this thread has sums of.
         let rows = X::rows(own);
@@ -505,6 +508,24 @@ pub unsafe fn gemm_best_lines<
             write_halves(place, problem.ldc, rows, &sums, alpha, own);
             continue;
         }
+        if is_plain && is_aligned && const { !X::ACROSS } {
+            // Tensor maps take whole lines of panels of 32 columns.
+            let place = rows.map(|row| {
+                let line = row % 16;
+                line * 32 + (column ^ (line % 8 * 4))
+            });
+            unrolled!(panel < { SUMS / 16 } => {
+                let corner = [left + 32 * panel, top, tile.product];
+                staging.copy(map_of_c, corner, |lines: Shared<R>| {
+                    unrolled!(i < 8 => {
+                        let at = 16 * panel + 2 * i;
+                        let to = place[i % 2] ^ (i / 2 * 8);
+                        lines.set_chunk(to, [value(sums[at]), value(sums[at + 1])]);
+                    });
+                });
+            });
+            continue;
+        }
         if is_plain && is_aligned {
             // Four lanes write 32 bytes of a line together, which is what memory takes at once.
             let below = (rows[1] - rows[0]) * problem.ldc;
@@ -518,6 +539,7 @@ pub unsafe fn gemm_best_lines<
             });
             continue;
         }
+        staging.wait_for_copies::<0>();
         staging.meet();
         unrolled!(panel < { SUMS / 32 } of 4 => {
             let mut part = [T::Scale::ZERO; 32];
@@ -525,10 +547,10 @@ pub unsafe fn gemm_best_lines<
                 unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
             });
             if TURNED {
-                put_turned(&staging, rows, part);
+                staging.put_turned(rows, part);
                 let corner = [left + 64 * panel, top];
                 let sum_at = |sum, _| sum;
-                write(&staging, turned, &out, problem, corner, is_aligned, sum_at);
+                write(&staging, Staging::<T>::turned, &out, problem, corner, is_aligned, sum_at);
             } else {
                 staging.put_sums(rows, part);
                 let corner = [top, left + 64 * panel];
@@ -538,6 +560,8 @@ pub unsafe fn gemm_best_lines<
             }
         });
     }
+    // Copies read the memory of the block.
+    Staging::new(memory, consumer, own).wait_for_copies::<0>();
 }
 
 /// Reads this thread's elements of a tile of X from squares of 32 x 32 elements with lines across k.
@@ -556,24 +580,4 @@ fn registers(tile: Shared<f32>, own: usize) -> [f32; 16] {
         elements[i] = tile.get((first ^ (chunks * CHUNK)) + i / 2 * 4 * ACROSS);
     });
     elements
-}
-
-/// Returns the place in the shared memory of the sums of D of the four from a row on, in a column, which is a line of C. The
-/// lanes of a warp put sums of 8 rows and of 4 lines, which are 2 apart, and have no bank conflicts.
-#[inline(always)]
-fn turned(line: usize, row: usize) -> usize {
-    line * 64 + (row ^ (line / 2 % 4 * 4))
-}
-
-/// Puts this thread's sums of a panel of D into shared memory as those of C, and waits for those of the others.
-#[inline(always)]
-#[track_caller]
-fn put_turned<T: OfLines>(staging: &Staging<T>, rows: [usize; 2], sums: [T::Scale; 32]) {
-    let (_, column) = wgmma::place(staging.own, 0);
-    let to = staging.sums::<T::Scale>();
-    unrolled!(i < 32 of 32 => {
-        let line = column + i / 4 * 8 + i % 2;
-        to.set(turned(line, rows[i / 2 % 2]), sums[i]);
-    });
-    staging.meet();
 }

@@ -79,6 +79,8 @@ pub mod policy;
 mod problem;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod skinny;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod staging;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 mod tensor;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]

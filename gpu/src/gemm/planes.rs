@@ -45,9 +45,8 @@ use super::{
         PLANES, PLANES_GROUP, SPLIT_BLOCK, WGMMA_BLOCK, WGMMA_HEIGHT, wgmma_bytes, wgmma_slots,
     },
     problem::*,
-    wgmma::{
-        CONSUMERS, FEW_REGISTERS, MANY_REGISTERS, MOST_SLOTS, Slot, Staging, Tiles, WARPGROUP,
-    },
+    staging::{Staging, WARPGROUP},
+    wgmma::{CONSUMERS, FEW_REGISTERS, MANY_REGISTERS, MOST_SLOTS, Slot, Tiles},
 };
 
 /// The elements of a chunk of 16 bytes of a plane.

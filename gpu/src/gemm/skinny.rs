@@ -35,7 +35,8 @@ use super::{
         parts_pitch, skinny_bytes, skinny_slots,
     },
     problem::*,
-    wgmma::{Slot, Tiles, WARPGROUP, load},
+    staging::WARPGROUP,
+    wgmma::{Slot, Tiles, load},
 };
 
 /// The elements of X are read from shared memory, of lines of 16 bits across k.

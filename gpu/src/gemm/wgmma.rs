@@ -26,7 +26,7 @@
 use cuda_std::{
     bf16, f16,
     mbarrier::{self, Mbarrier},
-    mma::Pair,
+    mma::{self, Pair},
     prelude::*,
     shared::DynamicShared,
     tensor_map::TensorMap,
@@ -44,16 +44,13 @@ use super::{
         wgmma_slots,
     },
     problem::*,
+    staging::{CHUNK, Staging, WARPGROUP},
 };
 
 // The host divides k by the steps of the kernel.
 const _: () = assert!(WGMMA_STEP == DEPTH);
 /// The most slots of a ring.
 pub(super) const MOST_SLOTS: usize = WGMMA_STATIC_BYTES / 16;
-/// The elements of a chunk of 16 bytes.
-const CHUNK: usize = 8;
-/// The threads of a warpgroup.
-pub(super) const WARPGROUP: u32 = 128;
 /// The warpgroups that multiply.
 pub(super) const CONSUMERS: u32 = (WGMMA_HEIGHT / 64) as u32;
 /// The registers of a thread of the warpgroup that copies, and of the others: together those of a multiprocessor.
@@ -79,9 +76,11 @@ pub(super) const MANY_REGISTERS: u32 = 232;
 /// [`gemm_best_fragments`](super::gemm_best_fragments) on the same device.
 ///
 /// # Safety
-/// `a` and `b` are maps of matrices of the problem's sizes. `c` holds every element that `problem` covers. `part` is `k`, or
-/// less and a multiple of 64; then `sums_of_parts` has room for the sums of all parts. `c` and `sums_of_parts` overlap nothing
-/// else. The views behind it hold what `beta` and the epilogue take of them; `addend` may be `c`.
+/// `a` and `b` are maps of matrices of the problem's sizes. `c` holds every element that `problem` covers. If C has a whole
+/// tile and its rows begin at multiples of 16 bytes, `map_of_c` is the map of all C, with the swizzle of 128 bytes and tiles of
+/// 16 x 64. `part` is `k`, or less and a multiple of 64; then `sums_of_parts` has room for the sums of all parts. `c` and
+/// `sums_of_parts` overlap nothing else. The views behind `part` hold what `beta` and the epilogue take of them; `addend` may
+/// be `c`.
 ///
 /// Source: ours. The division of work between warpgroups is that of CUTLASS's kernels for this architecture.
 #[kernel(
@@ -122,6 +121,7 @@ pub unsafe fn gemm_best_wgmma<
 >(
     a: TensorMap,
     b: TensorMap,
+    map_of_c: TensorMap,
     c: GlobalMut<T>,
     sums_of_parts: GlobalMut<f32>,
     problem: Problem,
@@ -227,16 +227,25 @@ pub unsafe fn gemm_best_wgmma<
                 write_halves(place, ldc, staging.rows(), &sums, alpha, own);
                 continue;
             }
-            let place = out.c.skip(staging.first(problem, [top, left]));
+            let lane = own % 32;
+            let (line, chunk) = (lane % 16, lane / 16);
+            let first = line * 64 + (chunk ^ (line % 8)) * CHUNK;
             unrolled!(panel < { SUMS / 32 } of 4 => {
-                let mut part = [0.0; 32];
-                unrolled!(i < 8 => {
-                    unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
+                let corner = [left + 64 * panel, top, tile.product];
+                staging.copy(map_of_c, corner, |lines: Shared<T>| {
+                    unrolled!(i < 4 => {
+                        let mut pairs = [Pair::<T>::new([T::ZERO; 2]); 4];
+                        unrolled!(j < 4 => {
+                            let at = 32 * panel + 8 * i + 2 * j;
+                            pairs[j] = Pair::rounded([alpha * sums[at], alpha * sums[at + 1]]);
+                        });
+                        mma::stmatrix_x4(lines, first ^ (2 * i * CHUNK), pairs);
+                    });
                 });
-                staging.write_plain(place.skip(64 * panel), problem.ldc, part, alpha);
             });
             continue;
         }
+        staging.wait_for_copies::<0>();
         staging.meet();
         unrolled!(panel < { SUMS / 32 } of 4 => {
             let mut part = [0.0; 32];
@@ -249,6 +258,8 @@ pub unsafe fn gemm_best_wgmma<
             staging.write(&out, &bias, problem, corner, is_aligned);
         });
     }
+    // Copies read the memory of the block.
+    staging.wait_for_copies::<0>();
 }
 
 /// The place in a ring of some slots, and the parity of its phase.
@@ -425,170 +436,5 @@ pub(super) fn load<T: Factor, const ALONG_K: bool>(
             let corner = [(first + panel * 64) as i32, k as i32, product as i32];
             to.load_tile(panel * T::PANEL, map, corner, T::PANEL, full);
         });
-    }
-}
-
-/// The shared memory through which a consumer writes C: two panels of 64 x 64 elements, used in turn, so that one barrier
-/// for each is enough, or one panel of sums in `f32`. The threads have pairs of elements, and write 16 bytes each of the same
-/// line together.
-///
-/// Lines of elements are swizzled as those of tensor maps with 128 bytes are, so that neither pairs nor chunks have bank
-/// conflicts: chunk `i` of a line is at `i ^ line % 8`. A thread's lines are multiples of 8 apart, so its places differ by
-/// constants.
-pub(super) struct Staging<T> {
-    memory: Shared<T>,
-    turn: usize,
-    barrier: u32,
-    /// The thread's number in its warpgroup.
-    pub own: usize,
-}
-
-impl<T: Factor> Staging<T> {
-    #[inline(always)]
-    pub fn new(memory: Shared<T>, consumer: u32, own: usize) -> Self {
-        Self {
-            memory,
-            turn: 0,
-            barrier: 1 + consumer,
-            own,
-        }
-    }
-
-    /// Returns the memory for sums.
-    #[inline(always)]
-    #[track_caller]
-    pub fn sums<S: Scalar>(&self) -> Shared<S> {
-        // SAFETY: it is aligned to 1024 bytes.
-        unsafe { self.memory.cast() }
-    }
-
-    /// Returns the place of the 4 sums from a column on. The even fours of a line are in its first 128 bytes, and the odd ones
-    /// behind them, so that 4 lines of a chunk's two fours have no bank conflicts, nor have 8 chunks of a line.
-    #[inline(always)]
-    pub fn four(line: usize, column: usize) -> usize {
-        let (chunk, odd) = (column / CHUNK, column / 4 % 2);
-        line * 64 + odd * 32 + (chunk ^ (line % 8) ^ (odd * 4)) * 4
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    pub fn meet(&self) {
-        thread::sync_threads_named(self.barrier, WARPGROUP);
-    }
-
-    /// Returns the rows of this thread's sums.
-    #[inline(always)]
-    pub fn rows(&self) -> [usize; 2] {
-        let (row, _) = wgmma::place(self.own, 0);
-        [row, row + 8]
-    }
-
-    /// Puts this thread's sums of a panel, in these rows, here, and waits for those of the others.
-    #[inline(always)]
-    #[track_caller]
-    pub fn put_sums<S: Scalar>(&self, rows: [usize; 2], sums: [S; 32]) {
-        let (_, column) = wgmma::place(self.own, 0);
-        let to = self.sums();
-        unrolled!(i < 16 of 16 => {
-            let at = Self::four(rows[i % 2], column + i / 2 * 8) + column % 4;
-            to.set_chunk(at, [sums[2 * i], sums[2 * i + 1]]);
-        });
-        self.meet();
-    }
-}
-
-impl<T: Half + Factor> Staging<T> {
-    /// Returns the place of this thread's pair `i` of 16, of which pairs `2 * j` and `2 * j + 1` are 8 lines apart.
-    #[inline(always)]
-    fn pair(&self, i: usize) -> usize {
-        let (row, column) = wgmma::place(self.own, 0);
-        let first = self.turn * PANEL + row * 64 + row % 8 * CHUNK + column;
-        (first ^ (i / 2 * CHUNK)) + i % 2 * (8 * 64)
-    }
-
-    /// Returns the line and the column of this thread's first chunk. The others are 16 lines apart.
-    #[inline(always)]
-    pub fn chunk(&self) -> (usize, usize) {
-        (self.own / 8, self.own % 8 * CHUNK)
-    }
-
-    /// Returns the place of this thread's chunk `i` of 4.
-    #[inline(always)]
-    fn chunk_at(&self, i: usize) -> usize {
-        let (line, column) = self.chunk();
-        self.turn * PANEL + line * 64 + (column ^ (line % 8 * CHUNK)) + i * (16 * 64)
-    }
-
-    /// Returns the place in C of this thread's first chunk of the panel at `corner`.
-    #[inline(always)]
-    fn first(&self, problem: &Problem, [top, left]: [usize; 2]) -> usize {
-        let (line, column) = self.chunk();
-        (top + line) * problem.ldc + left + column
-    }
-
-    /// Writes `alpha` times the sums to a panel that is all in C. `to` begins at this thread's first chunk, and chunks are
-    /// aligned.
-    #[inline(always)]
-    #[track_caller]
-    fn write_plain(&mut self, to: GlobalMut<T>, ldc: usize, sums: [f32; 32], alpha: f32) {
-        unrolled!(i < 16 of 16 => {
-            let pair = [alpha * sums[2 * i], alpha * sums[2 * i + 1]];
-            self.memory.set_chunk(self.pair(i), Pair::<T>::rounded(pair).values());
-        });
-        self.meet();
-        unrolled!(i < 4 of 4 => {
-            let chunk: [T; CHUNK] = self.memory.get_chunk(self.chunk_at(i));
-            to.set_chunk(i * 16 * ldc, chunk);
-        });
-        self.turn ^= 1;
-    }
-
-    /// Writes a panel of C, whose sums are here, and waits for the others. `bias` is that of this thread's columns, and
-    /// `is_aligned` says whether chunks of C and of the addend are. The loop is not unrolled, so that its
-    /// instructions are few.
-    #[inline(always)]
-    #[track_caller]
-    pub fn write(
-        &self,
-        out: &Output<T>,
-        bias: &[f32; CHUNK],
-        problem: &Problem,
-        corner: [usize; 2],
-        is_aligned: bool,
-    ) {
-        let (line, column) = self.chunk();
-        let inside = problem.n.saturating_sub(corner[1] + column).min(CHUNK);
-        let first = self.first(problem, corner);
-        let end = problem.m.saturating_sub(corner[0]).min(64);
-        let scales = out.scales_of(problem, corner[1] + column);
-        let mut line = line;
-        let mut place = first;
-        while line < end && inside > 0 {
-            let mut values = [0.0; CHUNK];
-            unrolled!(odd < 2 of 4 => {
-                let four: [f32; 4] = self.sums().get_chunk(Self::four(line, column + 4 * odd));
-                unrolled!(j < 4 => { values[4 * odd + j] = four[j]; });
-            });
-            let is_chunk = is_aligned && inside == CHUNK;
-            let (row, first) = (corner[0] + line, corner[1] + column);
-            let mut chunk = out.old(problem, [row, first], is_chunk);
-            out.elements(problem, row, [&scales, bias], chunk, &mut values);
-            unrolled!(j < 4 => {
-                let pair = [values[2 * j], values[2 * j + 1]];
-                [chunk[2 * j], chunk[2 * j + 1]] = Pair::<T>::rounded(pair).values();
-            });
-            if is_chunk {
-                out.c.set_chunk(place, chunk);
-            } else {
-                unrolled!(j < CHUNK => {
-                    if j < inside {
-                        out.c.set(place + j, chunk[j]);
-                    }
-                });
-            }
-            line += 16;
-            place += 16 * problem.ldc;
-        }
-        self.meet();
     }
 }

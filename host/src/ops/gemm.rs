@@ -14,7 +14,7 @@ mod skinny;
 
 pub use element::GemmElement;
 pub use group::{GemmGroup, GemmGroupRequest, PreparedGemmGroup};
-use maps::{has_map, has_maps, is_column, map};
+use maps::{has_map, has_maps, is_column, map, map_of_output};
 use precision::Inexact;
 pub use precision::Precision;
 
@@ -471,12 +471,13 @@ impl<T: GemmElement> Operation for Gemm<'_, T> {
             let config = config.with_shared(bytes as u32);
             let kernel = kernels.products[size][transposes[0]][transposes[1]];
             let sums = self.sums_of_parts(plan, [m, n, parts]);
+            let map_c = map_of_output::<T::Result>(plan, &problem);
             let args = (
-                map_a, map_b, c, sums, problem, part, alpha, self.beta, addend, bias, of_rows,
-                of_columns,
+                map_a, map_b, map_c, c, sums, problem, part, alpha, self.beta, addend, bias,
+                of_rows, of_columns,
             );
-            // SAFETY: as below. The maps are of the rectangles, which the plan keeps, and the kernel takes any grid. There is
-            // room for the sums of all parts.
+            // SAFETY: as below. The maps are of the rectangles, which the plan keeps, and of C if its rows are aligned; the
+            // kernel takes any grid. There is room for the sums of all parts.
             unsafe { plan.launch(kernel, config, args) };
             if parts > 1 {
                 // SAFETY: the launch before has written all sums.

@@ -1,11 +1,13 @@
 //! Plans: the steps of an operation over places: inputs, the output, and the workspace.
 
 pub mod calls;
+mod queued;
+
+pub use queued::{MapOfOutput, Queued};
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use cuda_std::{
-    Global, GlobalMut,
     constant::ConstantValues,
     kernel::{Entry, KernelDescriptor, LaunchConfig},
 };
@@ -18,8 +20,7 @@ use crate::{
     device::Device,
     error::{Error, Result},
     executor::{Executor, capture, ordered},
-    launch::{Arg, Args, Base, Gathered},
-    module::Module,
+    launch::{Args, Base, Gathered},
 };
 
 /// Elements that the steps of a plan read or write.
@@ -123,38 +124,11 @@ pub struct Rows<T> {
     pub(super) width: usize,
 }
 
-/// Lets a place be passed for a view, as an argument of a step.
-macro_rules! passed_for {
-    ($($view:ident)*) => { $(
-        #[diagnostic::do_not_recommend]
-        impl<T> Arg<'_, $view<T>> for Place<T> {
-            fn gather(self, to: &mut Gathered<'_>) {
-                to.places.push((to.words.len(), self.base));
-                to.view(self.offset, self.len);
-            }
-        }
-    )* };
-}
-passed_for!(Global GlobalMut);
-
 /// Makes the bytes of an upload and passes them to its argument.
 pub type Bytes = Box<dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + Send + Sync>;
 /// Makes a launch's constants and passes them to its argument.
 pub type Constants =
     Box<dyn Fn(&mut dyn FnMut(&[ConstantValues<'_>]) -> Result<()>) -> Result<()> + Send + Sync>;
-
-/// A launch that will be queued.
-pub struct Queued {
-    kernel: &'static KernelDescriptor,
-    config: LaunchConfig,
-    words: Vec<u64>,
-    /// The words that are addresses of places. Until the plan is put to its places they are offsets from these bases.
-    places: Vec<(usize, Base)>,
-    /// The module of the kernel. `None` for the library's own.
-    pub module: Option<Module>,
-    /// The constant tables that the kernel reads, with their values.
-    pub constants: Option<Constants>,
-}
 
 enum Step {
     Launch(Queued),
@@ -381,6 +355,7 @@ impl<'a> Plan<'a> {
             config,
             words: gathered.words,
             places: gathered.places,
+            maps: gathered.maps,
             module: None,
             constants: None,
         };
@@ -430,7 +405,10 @@ impl Work {
     }
 
     /// Puts the output of the steps from number `from` on at an address, so that later ones can have another.
-    pub fn put_output(&mut self, from: usize, output: u64) {
+    ///
+    /// # Errors
+    /// Those of [`Device::tensor_map`].
+    pub fn put_output(&mut self, device: &Device, from: usize, output: u64) -> Result<()> {
         let put = |place: &mut Place<u8>| {
             if place.base == Base::Output {
                 *place = Place::at(output + place.offset, place.len);
@@ -438,18 +416,12 @@ impl Work {
         };
         for step in &mut self.steps[from..] {
             match step {
-                Step::Launch(queued) => {
-                    for (word, base) in &mut queued.places {
-                        if *base == Base::Output {
-                            queued.words[*word] += output;
-                            *base = Base::Memory;
-                        }
-                    }
-                }
+                Step::Launch(queued) => queued.put_output(device, output)?,
                 Step::Copy(from, to) => [from, to].into_iter().for_each(put),
                 Step::Clear(place) | Step::Upload(place, _) => put(place),
             }
         }
+        Ok(())
     }
 
     /// Removes the last step, a launch whose places are in memory, and returns its configuration and the words of its
@@ -484,18 +456,26 @@ impl Work {
     }
 
     /// Sets the address and the size in bytes of the output, and the address of the workspace.
-    pub fn put(&mut self, (output, output_bytes): (u64, usize), workspace: u64) {
+    ///
+    /// # Errors
+    /// Those of [`Device::tensor_map`].
+    pub fn put(
+        &mut self,
+        device: &Device,
+        (output, output_bytes): (u64, usize),
+        workspace: u64,
+    ) -> Result<()> {
         (self.output, self.output_bytes, self.workspace) = (output, output_bytes, workspace);
         for step in &mut self.steps {
             let Step::Launch(queued) = step else { continue };
+            queued.put_output(device, output)?;
             for (word, base) in &queued.places {
-                queued.words[*word] += match base {
-                    Base::Memory => 0,
-                    Base::Output => output,
-                    Base::Workspace => workspace,
-                };
+                if *base == Base::Workspace {
+                    queued.words[*word] += workspace;
+                }
             }
         }
+        Ok(())
     }
 
     fn address<T>(&self, place: Place<T>) -> u64 {

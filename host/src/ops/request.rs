@@ -400,7 +400,7 @@ impl<Op: Operation, D: Destination<Op::Output>> Request<Op, D> {
         let workspace = Vector::uninit(&device, operation, work.workspace_bytes())?;
         // There is memory for as many bytes.
         let bytes = shape.len() * Op::Output::BYTES;
-        work.put((address, bytes), workspace.view().address());
+        work.put(&device, (address, bytes), workspace.view().address())?;
         Ok(Prepared {
             device,
             op,

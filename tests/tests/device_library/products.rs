@@ -1,9 +1,9 @@
 //! Products of fragments: tensor cores from compute capability 8.0 and 9.0 on, and shuffles in the module for the oldest.
 
 use cuda_std::{
-    F8E4M3, F8E5M2,
+    F8E4M3, F8E5M2, bf16,
     kernel::Kernel,
-    mma::{self, Layout, Shape},
+    mma::{self, Layout, Packed, Shape},
     prelude::*,
 };
 use cuda_std_device_tests::products;
@@ -175,4 +175,36 @@ fn products_of_eight_bits_have_all_numbers() {
         "m16n8k32 of F8E4M3": F8E4M3;
         "m16n8k32 of F8E5M2": F8E5M2;
     }
+}
+
+#[test]
+fn matrices_are_stored_row_by_row() {
+    let words = noise::<u32>(WARPS * 128);
+    let mut expected = vec![0; words.len()];
+    for (i, row) in words.chunks(4).enumerate() {
+        let to = i / 32 * 32 + (5 * (i % 32) + 3) % 32;
+        expected[4 * to..][..4].copy_from_slice(row);
+    }
+    fn stored<T: Packed>(what: &str, words: &[u32], expected: &[u32])
+    where
+        products::StoredMatrices<T>: Kernel<Params = (Global<u32>, GlobalMut<u32>)>,
+    {
+        let got = same_everywhere(what, |device, module| {
+            let from = device.upload(words).unwrap();
+            let mut to = device.zeros::<u32>(words.len()).unwrap();
+            let (blocks, threads) = (
+                WARPS / products::WARPS_OF_BYTES,
+                32 * products::WARPS_OF_BYTES,
+            );
+            let config = LaunchConfig::linear(blocks as u32, threads as u32);
+            let parameters = (&from, &mut to);
+            // SAFETY: there are the matrices of all warps.
+            unsafe { device.launch::<products::StoredMatrices<T>>(module, config, parameters) }
+                .unwrap();
+            to.to_vec().unwrap()
+        });
+        assert_defined(what, &got, expected);
+    }
+    stored::<i8>("stmatrix of i8", &words, &expected);
+    stored::<bf16>("stmatrix of bf16", &words, &expected);
 }

@@ -219,3 +219,40 @@ pub unsafe fn ldmatrix<const TRANSPOSED: bool>(
     });
     part.result.get()
 }
+
+/// The last lane that comes gives every lane the elements of its row, which the lane then stores.
+///
+/// # Safety
+/// The lane's row of 16 bytes at `to + offset` must be in shared memory and aligned to 16 bytes.
+pub unsafe fn stmatrix(to: *mut u8, offset: usize, words: [u32; 4], place: Place) {
+    struct Part {
+        words: [u32; 4],
+        row: Cell<[u32; 4]>,
+    }
+    let mask = mutated("stmatrix_x4", FULL_MASK, place);
+    let part = Part {
+        words,
+        row: Cell::new([0xA5A5_A5A5; 4]),
+    };
+    let offer = Offer {
+        value: (&raw const part).expose_provenance() as u64,
+        argument: 0,
+    };
+    operation("stmatrix_x4", mask, offer, place, |offers, _| {
+        let of = |lane: usize| -> Option<&Part> {
+            let address = core::ptr::with_exposed_provenance(offers[lane].value as usize);
+            // SAFETY: the lane of the mask has come with this part and waits in this function.
+            (mask >> lane & 1 == 1).then(|| unsafe { &*address })
+        };
+        for lane in lanes(mask) {
+            let (matrix, row) = (lane / 8, lane % 8);
+            let words = [0, 1, 2, 3]
+                .map(|i| of(4 * row + i).map_or(0xA5A5_A5A5, |part: &Part| part.words[matrix]));
+            if let Some(part) = of(lane) {
+                part.row.set(words);
+            }
+        }
+    });
+    // SAFETY: the caller upholds the contract.
+    unsafe { super::store(to.add(offset).cast::<u32>(), part.row.get()) };
+}

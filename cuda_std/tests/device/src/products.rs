@@ -1,8 +1,8 @@
 //! `mma`: each warp multiplies fragments of its own.
 
 use cuda_std::{
-    F8E4M3, F8E5M2, async_copy,
-    mma::{self, Byte, Quad},
+    F8E4M3, F8E5M2, async_copy, bf16,
+    mma::{self, Byte, Packed, Quad},
     prelude::*,
     unrolled,
 };
@@ -90,4 +90,29 @@ pub unsafe fn products_of_bytes<T: OfBytes>(a: Global<T>, b: Global<T>, c: Globa
         sums = T::product(from_a, [from_b[2 * half], from_b[2 * half + 1]], sums);
         unrolled!(of_lane < 4 => { c.set(at(half, of_lane), sums[of_lane]); });
     });
+}
+
+/// Each warp stores the 32 rows of 16 bytes of four matrices in another order: row `i` as row `(5 * i + 3) % 32`. The registers
+/// come by `ldmatrix`.
+///
+/// # Safety
+/// Blocks of [`WARPS_OF_BYTES`] warps, with 128 words for every warp.
+#[kernel(instances(i8: (i8), bf16: (bf16)))]
+pub unsafe fn stored_matrices<T: Packed>(from: Global<u32>, to: GlobalMut<u32>) {
+    let (loaded, stored) = (
+        shared![u32; WARPS_OF_BYTES * 128],
+        shared![u32; WARPS_OF_BYTES * 128],
+    );
+    let (lane, thread) = (warp::lane_id() as usize, thread::thread_idx_x() as usize);
+    let i = thread::index_1d_wide();
+    loaded.set_chunk(4 * thread, from.get_chunk::<4>(4 * i));
+    thread::sync_threads();
+    let chunk = const { 16 / size_of::<T>() };
+    // SAFETY: static arrays are aligned to 16 bytes, and any bits are such elements.
+    let (rows, others) = unsafe { (loaded.cast::<T>(), stored.cast::<T>()) };
+    let registers = mma::ldmatrix_x4(rows, thread * chunk);
+    let row = thread - lane + (5 * lane + 3) % 32;
+    mma::stmatrix_x4(others, row * chunk, registers);
+    thread::sync_threads();
+    to.set_chunk(4 * i, stored.get_chunk::<4>(4 * thread));
 }

@@ -27,9 +27,8 @@ use crate::gemm::{
     output::Output,
     policy::{CLUSTER, CLUSTER_BLOCKS, WGMMA_BLOCK, WGMMA_HEIGHT},
     problem::*,
-    wgmma::{
-        CONSUMERS, FEW_REGISTERS, MANY_REGISTERS, MOST_SLOTS, Slot, Staging, Tiles, WARPGROUP, load,
-    },
+    staging::{Staging, WARPGROUP},
+    wgmma::{CONSUMERS, FEW_REGISTERS, MANY_REGISTERS, MOST_SLOTS, Slot, Tiles, load},
 };
 
 const WIDTH: usize = CLUSTER.cut.tile[1];

@@ -34,9 +34,8 @@ use crate::gemm::{
     output::Output,
     policy::{SPECIALISED, WGMMA_BLOCK, WGMMA_HEIGHT},
     problem::*,
-    wgmma::{
-        CONSUMERS, FEW_REGISTERS, MANY_REGISTERS, MOST_SLOTS, Slot, Staging, Tiles, WARPGROUP, load,
-    },
+    staging::{Staging, WARPGROUP},
+    wgmma::{CONSUMERS, FEW_REGISTERS, MANY_REGISTERS, MOST_SLOTS, Slot, Tiles, load},
 };
 
 const WIDTH: usize = SPECIALISED.cut.tile[1];

@@ -31,7 +31,8 @@ use crate::gemm::{
     output::Output,
     policy::{WARPGROUPS, WGMMA_HEIGHT},
     problem::*,
-    wgmma::{CONSUMERS, Slot, Staging, Tiles, WARPGROUP, load},
+    staging::{Staging, WARPGROUP},
+    wgmma::{CONSUMERS, Slot, Tiles, load},
 };
 
 const WIDTH: usize = WARPGROUPS.cut.tile[1];

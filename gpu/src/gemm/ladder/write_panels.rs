@@ -2,7 +2,7 @@
 
 use cuda_std::{unrolled, wgmma::Factor};
 
-use crate::gemm::{band::Half, output::Output, problem::*, wgmma::Staging};
+use crate::gemm::{band::Half, output::Output, problem::*, staging::Staging};
 
 /// Writes the elements of C of a warpgroup's sums that are inside, in panels of 64 x 64 elements, the first of which is at
 /// `top` and `left`.

@@ -21,7 +21,8 @@ use crate::{
 
 /// A group of matrix products: see [`Device::gemm_group`](crate::Device::gemm_group).
 ///
-/// Its workspace has 256 bytes for each product that shares a launch, and what the others need.
+/// Its workspace has 256 bytes for each product that shares a launch, 4 bytes for each tile of 64 x 64 of that result, and what
+/// the others need.
 pub struct GemmGroup<'a, T: GemmElement, D: Destination<Matrix<T::Result>>> {
     products: Vec<Product<'a, T, D>>,
     /// The results, once the group is planned.
@@ -40,11 +41,11 @@ pub type GemmGroupRequest<'a, T, D> = Request<GemmGroup<'a, T, D>>;
 /// A group of matrix products whose variants are chosen and whose results have their memory.
 pub type PreparedGemmGroup<'a, T, D> = Prepared<GemmGroup<'a, T, D>, ()>;
 
-/// The products that share a launch: the words of their arguments, and the blocks of all.
+/// The products that share a launch: the words of their arguments, and for each block the number of its product.
 #[derive(Default)]
 struct Members {
     words: Vec<u64>,
-    blocks: usize,
+    numbers: Vec<u32>,
 }
 
 impl<T: GemmElement, D: Destination<Matrix<T::Result>>> GemmGroupRequest<'_, T, D> {
@@ -140,30 +141,37 @@ impl<T: GemmElement, D: Destination<Matrix<T::Result>>> Operation for GemmGroup<
             let shape = gemm.plan(plan)?;
             let (claimed, address) = to.claim(OPERATION, plan.device, shape, plan.work())?;
             self.results.push(claimed);
-            plan.work().put_output(before, address);
+            let device = plan.device;
+            plan.work().put_output(device, before, address)?;
             if !gemm.is_grouped || plan.work().len() == before {
                 continue;
             }
-            let taken = plan.work().take_launch();
-            let (config, words) = taken.expect("a small product is one launch on memory");
+            // Otherwise the product stays a launch of its own.
+            let Some((config, words)) = plan.work().take_launch() else {
+                continue;
+            };
             let [a, b] = [gemm.transpose_a, gemm.transpose_b].map(usize::from);
             let to = &mut members[a][b];
-            to.words.push(to.blocks as u64);
+            let number = (to.words.len() / MEMBER_WORDS) as u32;
+            to.words.push(to.numbers.len() as u64);
             to.words.extend(words);
             debug_assert!(to.words.len().is_multiple_of(MEMBER_WORDS));
-            to.blocks += config.grid[0] as usize;
+            let blocks = to.numbers.len() + config.grid[0] as usize;
+            to.numbers.resize(blocks, number);
         }
         plan.choice = of_group;
         for (kernels, members) in T::GROUPS.iter().flatten().zip(members) {
-            for (kernel, Members { words, blocks }) in kernels.iter().zip(members) {
-                if blocks == 0 {
+            for (kernel, Members { words, numbers }) in kernels.iter().zip(members) {
+                if numbers.is_empty() {
                     continue;
                 }
-                let config = plan.tiles(blocks, best_cut(SMALL).block)?;
+                let config = plan.tiles(numbers.len(), best_cut(SMALL).block)?;
+                let numbers = plan.kept(numbers.len(), move || numbers.clone());
                 let table = plan.kept(words.len(), move || words.clone());
-                // SAFETY: the table has the arguments of a launch for each product, with the number of its first block. The
-                // contract of each is kept as in `Gemm::plan`, with the same kernel for a tile.
-                unsafe { plan.launch(*kernel, config, (table,)) };
+                // SAFETY: the table has the arguments of a launch for each product, with the number of its first block, and
+                // each block has the number of its product. The contract of each is kept as in `Gemm::plan`, with the same
+                // kernel for a tile.
+                unsafe { plan.launch(*kernel, config, (numbers, table)) };
             }
         }
         Ok(Shape::Nothing)

@@ -3,7 +3,7 @@
 use cuda_std::tensor_map::EncodedTensorMap;
 use warpwright_gpu::gemm::{Lines, Problem, policy};
 
-use super::{Gemm, GemmElement, Places, Way, has_map, has_maps, map};
+use super::{Gemm, GemmElement, Places, Way, has_map, has_maps, map, map_of_output};
 use crate::{
     error::Result,
     ops::plan::{Place, Plan},
@@ -88,9 +88,11 @@ impl<T: GemmElement> Gemm<'_, T> {
         let [map_x, map_y] = maps;
         let ([c, addend, bias], [row_scales, column_scales]) = out;
         let [tiles_of_x, tiles_of_y] = first.map(|i| tiles_of[i]);
+        let map_of_c = map_of_output::<T::Result>(plan, &problem);
         let args = (
             map_x,
             map_y,
+            map_of_c,
             tiles_of_x,
             tiles_of_y,
             c,

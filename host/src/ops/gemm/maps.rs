@@ -1,8 +1,16 @@
-//! Operands as tensor maps.
+//! Operands and results as tensor maps.
 
 use cuda_std::tensor_map::{EncodedTensorMap, Stack, Swizzle, TiledMatrix};
 
-use crate::{buffer::Element, device::Device, error::Result, ops::plan::Plan, rect::MatrixRect};
+use warpwright_gpu::gemm::Problem;
+
+use crate::{
+    buffer::Element,
+    device::Device,
+    error::Result,
+    ops::plan::{MapOfOutput, Plan},
+    rect::MatrixRect,
+};
 
 /// Returns whether a device has tensor maps: drivers do from CUDA 12 on.
 pub(super) fn has_maps(device: &Device) -> bool {
@@ -33,6 +41,33 @@ pub(super) fn has_map<T: Element>(rect: &MatrixRect<'_, T>, stack: usize, as_row
     let are_aligned = stack == 1 || next.is_multiple_of(16);
     let address = rect.elements().address();
     address.is_multiple_of(16) && stride.is_multiple_of(16) && are_aligned && next < 1 << 40
+}
+
+/// Returns the matrices C as tensor maps describe them, in tiles of 16 rows of 128 bytes, if rows of C begin at multiples of 16
+/// bytes and C has whole tiles. The address is an offset in the output.
+pub(super) fn map_of_output<R: Element>(plan: &Plan<'_>, problem: &Problem) -> MapOfOutput {
+    let &Problem {
+        m, n, count, ldc, ..
+    } = problem;
+    let (bytes, stride) = (size_of::<R>(), ldc * size_of::<R>());
+    // Tiles that are not whole do without.
+    let is_mapped = m >= 64
+        && n >= 64
+        && stride.is_multiple_of(16)
+        && plan.target.is_none_or(|address| address.is_multiple_of(16));
+    MapOfOutput(is_mapped.then(|| TiledMatrix {
+        address: 0,
+        element_bytes: bytes as u32,
+        sizes: [n as u64, m as u64],
+        stride: stride as u64,
+        tile: [(128 / bytes) as u32, 16],
+        swizzle: Swizzle::Bytes128,
+        stack: Some(Stack {
+            count: count as u64,
+            stride: (m * stride) as u64,
+        }),
+        to_tf32: false,
+    }))
 }
 
 /// Returns the tensor map of an operand, which is a stack of some matrices, for tiles of so many rows, 128 bytes each. It
