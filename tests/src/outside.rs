@@ -23,26 +23,78 @@ const NOT_A_USERS: &[&str] = &[
     "RUSTFLAGS",
 ];
 
-/// Returns a cargo command with settings that compile the library faster and make it slower, without the variables of this
-/// workspace and of a CUDA toolkit. The settings are the same for all projects, and so is the target folder, in the tests'
-/// folder `temporary` (`CARGO_TARGET_TMPDIR`), so that projects share build results.
+/// The crates that a copy of this workspace compiles faster, to run slower: few of their kernels run there, on small inputs.
+const OWN: &[&str] = &[
+    "warpwright",
+    "warpwright-bench",
+    "warpwright-cli",
+    "warpwright-defects",
+    "warpwright-gpu",
+    "warpwright-tests",
+    "warpwright-workloads",
+    "xtask",
+];
+
+/// The compiler's flags in this workspace.
+const RUSTFLAGS: &str = include_str!(concat!(env!("OUT_DIR"), "/rustflags"));
+
+/// Returns a cargo command for a user's project, without the variables of this workspace and of a CUDA toolkit.
+///
+/// What the project depends on is compiled faster and runs slower: it runs few kernels of the library, on small inputs. The
+/// project's own crates keep their profile. All projects have one target folder, in the tests' folder `temporary`
+/// (`CARGO_TARGET_TMPDIR`), and share build results.
 pub fn cargo(program: impl AsRef<OsStr>, temporary: &str) -> Command {
-    let mut command = Command::new(program);
-    // These are the library's own kernels, of which these projects run few, on small inputs. The projects' own kernels keep
-    // their profile.
-    for package in ["warpwright", "warpwright-gpu"] {
-        command.arg(format!(
-            "--config=profile.dev.package.{package}.opt-level=0"
-        ));
+    let mut command = plain(program, temporary);
+    command
+        .arg("--config=profile.dev.package.\"*\".opt-level=0")
+        // The executor.
+        .arg("--config=profile.dev.package.warpwright-cuda-std.opt-level=1")
+        .env("CARGO_PROFILE_DEV_DEBUG", "none");
+    command
+}
+
+/// Returns a cargo command for a copy of this workspace, whose programs go where those of [`cargo`] go.
+///
+/// The copy has this workspace's profiles, flags and folder of build results, so that no crate of a registry is built again.
+/// A project with paths to this workspace's crates cannot have that folder: it would replace their build results.
+///
+/// # Panics
+/// Panics if `temporary` is not in a folder.
+pub fn cargo_of_copy(program: impl AsRef<OsStr>, temporary: &str) -> Command {
+    let mut command = plain(program, temporary);
+    for package in OWN {
+        for setting in ["opt-level=0", "debug=false"] {
+            command.arg(format!("--config=profile.dev.package.{package}.{setting}"));
+        }
     }
+    command
+        .env("CARGO_BUILD_BUILD_DIR", results(temporary))
+        .env("CARGO_ENCODED_RUSTFLAGS", RUSTFLAGS);
+    command
+}
+
+fn plain(program: impl AsRef<OsStr>, temporary: &str) -> Command {
+    let mut command = Command::new(program);
     for variable in NOT_A_USERS {
         command.env_remove(variable);
     }
     command
-        .env("CARGO_TARGET_DIR", Path::new(temporary).join("outside"))
-        .env("CARGO_PROFILE_DEV_DEBUG", "none")
+        .env("CARGO_TARGET_DIR", programs(temporary))
         .env("CARGO_INCREMENTAL", "0");
     command
+}
+
+/// Returns the folder of the programs that [`cargo`] builds.
+pub fn programs(temporary: &str) -> PathBuf {
+    Path::new(temporary).join("outside")
+}
+
+/// Returns the folder of this workspace's build results: the target folder, in which the tests' folder `temporary` is.
+///
+/// # Panics
+/// Panics if `temporary` is not in a folder.
+pub fn results(temporary: &str) -> &Path {
+    Path::new(temporary).parent().expect("a target folder")
 }
 
 /// A crate in the folder for temporary files that depends on `warpwright` by its path. Dropping the value removes the crate.

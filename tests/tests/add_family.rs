@@ -49,26 +49,33 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// The tests' folder for temporary files.
+const TEMPORARY: &str = env!("CARGO_TARGET_TMPDIR");
+
 struct Tree {
     folder: PathBuf,
-    /// The folder of the programs that are built.
-    built: PathBuf,
 }
 
 impl Tree {
     /// Builds the programs and the family's tests, all at once so that nothing is built twice.
     fn build(&self) {
-        let mut cargo = outside::cargo(env!("CARGO"), env!("CARGO_TARGET_TMPDIR"));
-        let profiles = ["dev", "test"].map(|name| format!("--config=profile.{name}.opt-level=0"));
+        let mut cargo = outside::cargo_of_copy(env!("CARGO"), TEMPORARY);
         let all = "build --quiet --offline --workspace --features xtask/demo --test reverse --bin warpwright \
                    --bin warpwright-bench --bin xtask --bin demo";
-        cargo.args(profiles).args(all.split_whitespace());
+        cargo.args(all.split_whitespace());
         self.run(cargo);
     }
 
     /// Runs a program of the tree, and returns what it prints.
     fn program(&self, name: &str, arguments: &str) -> String {
-        let mut program = Command::new(self.built.join(name));
+        self.start(
+            &outside::programs(TEMPORARY).join("debug").join(name),
+            arguments,
+        )
+    }
+
+    fn start(&self, program: &Path, arguments: &str) -> String {
+        let mut program = Command::new(program);
         program.args(arguments.split_whitespace());
         self.run(program)
     }
@@ -88,20 +95,16 @@ impl Tree {
         text
     }
 
-    /// Returns the name of the program of the family's tests.
-    fn tests(&self) -> String {
-        let files = fs::read_dir(self.built.join("deps")).unwrap();
-        let name = |path: PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
-        let mut programs: Vec<_> = files
-            .map(|file| file.unwrap())
-            .filter(|file| {
-                let name = name(file.path());
-                name.starts_with("reverse-") && file.path().extension().is_none()
-            })
-            .collect();
+    /// Runs the family's tests, and returns what they print.
+    fn test(&self) -> String {
+        let files = fs::read_dir(outside::results(TEMPORARY).join("debug/deps")).unwrap();
+        let programs = files.map(|file| file.unwrap()).filter(|file| {
+            let name = file.file_name();
+            name.to_string_lossy().starts_with("reverse-") && file.path().extension().is_none()
+        });
         // Earlier runs may have left one.
-        programs.sort_by_key(|file| file.metadata().unwrap().modified().unwrap());
-        format!("deps/{}", name(programs.pop().expect("a test").path()))
+        let newest = programs.max_by_key(|file| file.metadata().unwrap().modified().unwrap());
+        self.start(&newest.expect("a test").path(), "")
     }
 }
 
@@ -118,7 +121,6 @@ fn a_family_takes_six_files_and_five_lines() {
     let _ = fs::remove_dir_all(&folder);
     let tree = Tree {
         folder: folder::private(&folder).unwrap(),
-        built: Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside/debug"),
     };
     copy(root, &tree.folder);
     for [file, _] in &files {
@@ -161,7 +163,7 @@ fn a_family_takes_six_files_and_five_lines() {
     tree.program("xtask", "docs");
     let written = fs::read_to_string(tree.folder.join("docs/LADDER.md")).unwrap();
     assert!(written.contains("| `reverse` |"), "docs: {written}");
-    let tested = tree.program(&tree.tests(), "");
+    let tested = tree.test();
     assert!(
         tested.contains("test every_variant_reverses ... ok"),
         "tests: {tested}"
