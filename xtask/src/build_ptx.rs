@@ -38,6 +38,10 @@ pub struct Arguments {
     /// memory without a reason, or if the PTX does not assemble for later architectures.
     #[arg(long)]
     check: bool,
+    /// With `--check`, compile the modules of this architecture only; may be given several times. The committed files of all
+    /// are compared with the manifest, and the manifest with the sources.
+    #[arg(long, value_name = "ARCH", requires = "check", conflicts_with_all = ["arch", "family"])]
+    rebuild: Vec<NvvmArch>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -99,7 +103,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let selection = Selection::new(&arguments.arch, &arguments.family)?;
     let settings = Settings::of(arguments);
     match (arguments.check, settings == Settings::SHIPPED) {
-        (true, true) => check(&selection),
+        (true, true) if arguments.rebuild.is_empty() => check(&selection, &selection),
+        (true, true) => check(&selection, &Selection::new(&arguments.rebuild, &[])?),
         (true, false) => Err(
             "build-ptx: --check without --debug-info and --profile required, given both: the committed \
              PTX is built with neither"
@@ -352,24 +357,42 @@ fn build_aside(selection: &Selection, settings: Settings, assemble: bool) -> Res
     Ok(())
 }
 
-fn check(selection: &Selection) -> Result<()> {
+/// Checks the committed files of `selection`, and builds those of `rebuilt` anew.
+fn check(selection: &Selection, rebuilt: &Selection) -> Result<()> {
     let folder = project::ptx_folder();
     let manifest = Manifest::read(&folder.join("manifest.json"))?
         .ok_or_else(|| format!("host/ptx/manifest.json is not there; {REBUILD}"))?;
     let mut problems = committed_problems(selection, &manifest, &folder, &sources::hash()?)?;
-    let records: Vec<&Record> = (selection.pairs())
-        .filter_map(|(arch, family)| manifest.record(arch.sm(), family))
-        .collect();
-    problems.extend(cubins::committed_problems(&folder, &manifest, &records));
+    let records = |of: &Selection| -> Vec<&Record> {
+        (of.pairs())
+            .filter_map(|(arch, family)| manifest.record(arch.sm(), family))
+            .collect()
+    };
+    problems.extend(cubins::committed_problems(
+        &folder,
+        &manifest,
+        &records(selection),
+    ));
+    if !rebuilt.complete && selection.complete {
+        let archs: Vec<&str> = rebuilt.modules.iter().map(|(arch, _)| arch.sm()).collect();
+        eprintln!(
+            "note: of all modules, those of {} are compiled",
+            archs.join(", ")
+        );
+    }
     // Stale sources already mean that the PTX is old. A rebuild would only repeat that.
     if problems.is_empty() {
-        problems = rebuild_problems(selection, &manifest)?;
-        problems.extend(cubins::rebuild_problems(&folder, &manifest, &records)?);
+        problems = rebuild_problems(rebuilt, &manifest)?;
+        problems.extend(cubins::rebuild_problems(
+            &folder,
+            &manifest,
+            &records(rebuilt),
+        )?);
     }
     if problems.is_empty() {
-        problems = usage::report(&selection.inputs(&folder))?;
+        problems = usage::report(&rebuilt.inputs(&folder))?;
         for &arch in project::LATER {
-            usage::report_later(arch, &selection.later_inputs(&folder, arch))?;
+            usage::report_later(arch, &rebuilt.later_inputs(&folder, arch))?;
         }
         return conclude(
             &problems,
