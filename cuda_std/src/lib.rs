@@ -59,6 +59,7 @@ pub mod ring;
 pub mod scan;
 pub mod select;
 pub mod shared;
+mod space;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod tensor_map;
 pub mod thread;

@@ -14,7 +14,7 @@
 
 use core::marker::PhantomData;
 
-use crate::{Plain, atomic::Space, imp};
+use crate::{Plain, imp, space::Space};
 
 /// The cache hint of a load or store. It never changes the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -41,6 +41,8 @@ pub use float::{
     AtomicF32, AtomicF64, BlockAtomicF32, BlockAtomicF64, SystemAtomicF32, SystemAtomicF64,
 };
 
+#[doc(hidden)]
+pub use crate::space::Space;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 use crate::view::ClusterShared;
 use crate::{
@@ -57,18 +59,6 @@ pub enum Scope {
     Device,
     /// All devices and the host.
     System,
-}
-
-/// The state space of an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[doc(hidden)]
-pub enum Space {
-    /// Global memory.
-    Global,
-    /// The block's shared memory.
-    Shared,
-    /// Any space, determined at run time.
-    Generic,
 }
 
 /// A read-modify-write operation.

@@ -41,10 +41,10 @@ use super::{
     shadow::{self, Access, Finding},
 };
 use crate::{
-    atomic::Space,
     constant::ConstantValues,
     kernel::{KernelDescriptor, LaunchConfig},
     shared::SHARED_ALIGN,
+    space::Space,
 };
 
 /// The forms of the block's barrier.

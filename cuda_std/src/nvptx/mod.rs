@@ -316,7 +316,7 @@ pub fn check_current(_visit: Visit) {}
 /// Does nothing, like [`check_bounds`].
 #[inline(always)]
 pub fn check_access<T>(
-    _space: crate::atomic::Space,
+    _space: crate::space::Space,
     _ptr: *const T,
     _len: usize,
     _index: usize,

@@ -22,10 +22,6 @@ const ALLOWED: &[([&str; 2], &str)] = &[
         "the name of an operation and its body on the GPU, in the same way",
     ),
     (
-        ["cuda_std/src/atomic/mod.rs", "cuda_std/src/view.rs"],
-        "views have atomic accesses, and each kind of view says which memory an atomic is in",
-    ),
-    (
         ["cuda_std/src/cpu/block.rs", "cuda_std/src/cpu/lane.rs"],
         "a block runs its lanes, and a lane knows its block",
     ),

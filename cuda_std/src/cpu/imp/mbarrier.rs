@@ -9,7 +9,7 @@ use super::{
     },
     Place,
 };
-use crate::atomic::Space;
+use crate::space::Space;
 
 /// The bits of an initialized object. On hardware they have no documented meaning either.
 const INITIALIZED: u64 = 0x6d62_6172_7269_6572;

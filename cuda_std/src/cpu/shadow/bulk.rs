@@ -14,7 +14,7 @@ use super::{
     copies::Side,
     follow, is_on, with,
 };
-use crate::{atomic::Space, cpu::checks::Checks};
+use crate::{cpu::checks::Checks, space::Space};
 
 /// Returns the access of a copy to `bytes` bytes.
 fn access(

@@ -11,7 +11,7 @@ use super::{
     super::{access::AccessKind, copies::AsyncCopy, lane::Lane},
     Access, follow, is_on, with,
 };
-use crate::atomic::Space;
+use crate::space::Space;
 
 /// One side of a copy under way.
 #[derive(Clone, Copy)]

@@ -14,7 +14,7 @@ use super::{
     copies::Side,
     is_on, with,
 };
-use crate::atomic::Space;
+use crate::space::Space;
 
 /// Returns the read of a tile, which starts at an address.
 fn read(at: &'static Location<'static>, (start, bytes): (usize, usize)) -> Access {
