@@ -1,8 +1,6 @@
 //! Which devices there are, their properties, and the options of the CPU executor.
 
-use std::{fmt, str::FromStr};
-
-use crate::error::{Error, InvalidKind, Result};
+use std::fmt;
 
 /// Identifies a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,27 +20,6 @@ impl fmt::Display for DeviceKind {
         match self {
             Self::Cuda { ordinal } => write!(f, "cuda:{ordinal}"),
             Self::Cpu => f.write_str("cpu"),
-        }
-    }
-}
-
-impl FromStr for DeviceKind {
-    type Err = Error;
-
-    /// Parses `cpu`, or `cuda:` and an ordinal.
-    fn from_str(text: &str) -> Result<Self> {
-        let ordinal = text
-            .strip_prefix("cuda:")
-            .and_then(|digits| digits.parse().ok());
-        match ordinal {
-            Some(ordinal) => Ok(Self::Cuda { ordinal }),
-            None if text == "cpu" => Ok(Self::Cpu),
-            None => Err(Error::invalid(
-                InvalidKind::Name,
-                "device",
-                "cpu, or cuda:0 and on",
-                format!("`{text}`"),
-            )),
         }
     }
 }

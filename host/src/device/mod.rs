@@ -3,10 +3,10 @@
 mod info;
 mod tuning;
 
-use std::{ffi::c_void, sync::Arc, time::Duration};
+use std::{ffi::c_void, str::FromStr, sync::Arc, time::Duration};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, InvalidKind, Result},
     executor::{Executor, capture},
 };
 use tuning::Tuning;
@@ -158,5 +158,26 @@ impl Device {
             first: self.kind(),
             second: other.kind(),
         })
+    }
+}
+
+impl FromStr for DeviceKind {
+    type Err = Error;
+
+    /// Parses `cpu`, or `cuda:` and an ordinal.
+    fn from_str(text: &str) -> Result<Self> {
+        let ordinal = text
+            .strip_prefix("cuda:")
+            .and_then(|digits| digits.parse().ok());
+        match ordinal {
+            Some(ordinal) => Ok(Self::Cuda { ordinal }),
+            None if text == "cpu" => Ok(Self::Cpu),
+            None => Err(Error::invalid(
+                InvalidKind::Name,
+                "device",
+                "cpu, or cuda:0 and on",
+                format!("`{text}`"),
+            )),
+        }
     }
 }

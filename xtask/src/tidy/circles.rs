@@ -46,10 +46,6 @@ const ALLOWED: &[([&str; 2], &str)] = &[
         "a module gives its functions, which borrow it",
     ),
     (
-        ["host/src/device/info.rs", "host/src/error.rs"],
-        "an error names its device, and a device's name that cannot be parsed is an error",
-    ),
-    (
         ["tests/src/number.rs", "tests/src/oracle.rs"],
         "an element type has its oracles, which take any element type",
     ),
