@@ -51,6 +51,25 @@ pub trait Number: Reducible + Debug {
     /// Returns the product of `values`.
     fn exact_product(values: &[Self]) -> Total;
 
+    /// Returns the minimum or the maximum and its position: the first NaN if there is one, otherwise the first of equal
+    /// elements. -0 is less than +0. Returns `None` without elements.
+    fn extreme(values: &[Self], least: bool) -> Option<(u64, Self)> {
+        let mut best: Option<(u64, Self)> = None;
+        for (i, value) in values.iter().enumerate() {
+            let better = match best {
+                None => true,
+                Some((_, best)) if best.is_nan() => false,
+                Some(_) if value.is_nan() => true,
+                Some((_, best)) if least => value.below(best),
+                Some((_, best)) => best.below(*value),
+            };
+            if better {
+                best = Some((i as u64, *value));
+            }
+        }
+        best
+    }
+
     /// Converts a sum or product from the library.
     fn total(sum: Self::Sum) -> Total;
 }

@@ -1,7 +1,5 @@
 //! The right results, by plain loops in `f64` and `i128` that are independent of the kernels.
 
-use crate::number::Number;
-
 /// A sum or product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Total {
@@ -113,25 +111,6 @@ fn power_of_two(exponent: i64) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// Returns the minimum or the maximum and its position: the first NaN if there is one, otherwise the first of equal elements.
-/// -0 is less than +0. Returns `None` without elements.
-pub fn extreme<T: Number>(values: &[T], least: bool) -> Option<(u64, T)> {
-    let mut best: Option<(u64, T)> = None;
-    for (i, value) in values.iter().enumerate() {
-        let better = match best {
-            None => true,
-            Some((_, best)) if best.is_nan() => false,
-            Some(_) if value.is_nan() => true,
-            Some((_, best)) if least => value.below(best),
-            Some((_, best)) => best.below(*value),
-        };
-        if better {
-            best = Some((i as u64, *value));
-        }
-    }
-    best
-}
-
 /// Returns the sum of the products of pairs, computed like [`real_sum`]: each product comes with its own rounding error.
 pub fn real_dot(pairs: impl Iterator<Item = (f64, f64)>) -> Total {
     real_sum(pairs.flat_map(|(a, b)| {
@@ -197,6 +176,7 @@ mod tests {
     use cuda_std::f16;
 
     use super::*;
+    use crate::Number;
 
     fn value(total: Total) -> f64 {
         match total {
@@ -305,24 +285,24 @@ mod tests {
     fn the_first_nan_is_the_extreme() {
         let values = [1.0, f32::NAN, -5.0, f32::NAN];
         for least in [true, false] {
-            let (at, found) = extreme(&values, least).unwrap();
+            let (at, found) = f32::extreme(&values, least).unwrap();
             assert!(at == 1 && found.is_nan());
         }
     }
 
     #[test]
     fn the_first_of_equal_elements_is_the_extreme() {
-        assert_eq!(extreme(&[3_u8, 1, 1, 3], true), Some((1, 1)));
-        assert_eq!(extreme(&[3_u8, 1, 1, 3], false), Some((0, 3)));
-        assert_eq!(extreme::<i64>(&[], true), None);
+        assert_eq!(u8::extreme(&[3, 1, 1, 3], true), Some((1, 1)));
+        assert_eq!(u8::extreme(&[3, 1, 1, 3], false), Some((0, 3)));
+        assert_eq!(i64::extreme(&[], true), None);
     }
 
     #[test]
     fn negative_zero_lies_below_zero() {
         let values = [0.0_f32, -0.0, 0.0, -0.0].map(f16::from_f32);
-        let (at, least) = extreme(&values, true).unwrap();
+        let (at, least) = f16::extreme(&values, true).unwrap();
         assert!(at == 1 && least.is_sign_negative());
-        let (at, greatest) = extreme(&values, false).unwrap();
+        let (at, greatest) = f16::extreme(&values, false).unwrap();
         assert!(at == 0 && greatest.is_sign_positive());
     }
 

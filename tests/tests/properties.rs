@@ -43,8 +43,8 @@ fn exact<T: Number>(
     let view = vector.slice(range.clone()).map_err(failed)?;
     let request = || device.reduce(view).variant(rung.name);
     let (least, greatest) = (
-        oracle::extreme(&values[range.clone()], true),
-        oracle::extreme(&values[range.clone()], false),
+        T::extreme(&values[range.clone()], true),
+        T::extreme(&values[range.clone()], false),
     );
     right(compare::same_element(
         request().min().map_err(failed)?,

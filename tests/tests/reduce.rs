@@ -16,7 +16,7 @@ use warpwright_tests::{
     data::{Awkward, Data},
     devices::{self, Executor},
     for_each_number,
-    oracle::{self, Total},
+    oracle::Total,
 };
 
 /// A variant that is asked for something.
@@ -101,8 +101,8 @@ impl<T: Number> Prepared<T> {
             sum: T::exact_sum(&values),
             whole: T::whole_sum(&values),
             product: T::exact_product(&values),
-            least: oracle::extreme(&values, true),
-            greatest: oracle::extreme(&values, false),
+            least: T::extreme(&values, true),
+            greatest: T::extreme(&values, false),
         })
     }
 
@@ -334,7 +334,7 @@ fn queued_again_every_variant_gives_the_same() {
     for device in devices::all() {
         let values: Vec<i32> = Data::Spread.values(5000);
         let vector = device.upload(&values).unwrap();
-        let (least, element) = oracle::extreme(&values, true).unwrap();
+        let (least, element) = i32::extreme(&values, true).unwrap();
         let sum = values.iter().map(|value| i64::from(*value)).sum::<i64>();
         for variant in cases::variants("reduce") {
             let prepare = |operator| {

@@ -19,7 +19,7 @@ use crate::{
     compare::{self, Outcome},
     data::{Awkward, Data},
     devices::Executor,
-    oracle::{self, Total},
+    oracle::Total,
 };
 
 /// An element type of the reductions along an axis.
@@ -271,7 +271,7 @@ impl<T: AxisNumber> Prepared<T> {
             .variant(rung.variant.name);
         let extremes = |vector: warpwright::Result<Vector<T>>, least: bool| {
             each(vector.map_err(failed)?, &self.lines, |got, line| {
-                let want = oracle::extreme(line, least).map(|(_, element)| element);
+                let want = T::As::extreme(line, least).map(|(_, element)| element);
                 compare::same_element(Some(got.widen()), want)
             })
         };

@@ -45,10 +45,6 @@ const ALLOWED: &[([&str; 2], &str)] = &[
         ["cust/src/function.rs", "cust/src/module.rs"],
         "a module gives its functions, which borrow it",
     ),
-    (
-        ["tests/src/number.rs", "tests/src/oracle.rs"],
-        "an element type has its oracles, which take any element type",
-    ),
 ];
 
 /// The words before the name of an item.
