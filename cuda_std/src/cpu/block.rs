@@ -11,6 +11,7 @@ use core::{
 use std::{collections::VecDeque, rc::Rc};
 
 mod cluster;
+pub(super) mod lane;
 mod mbarriers;
 mod named;
 mod shared;
@@ -19,6 +20,7 @@ mod warp;
 mod warpgroup;
 
 pub(super) use cluster::Cluster;
+use lane::Lane;
 use mbarriers::Mbarriers;
 pub(super) use mbarriers::Releases;
 use named::NamedBarrier;
@@ -33,7 +35,6 @@ use super::{
     checks::Checks,
     copies::AsyncCopy,
     fault::{Bytes, Fault, FaultKind, LaneSet, WaitingLanes},
-    lane::Lane,
     memory, mutate,
     order::{BlockOrder, lanes_of, mask_of_first, order_lanes},
     path::{self, Code},

@@ -17,7 +17,6 @@ mod copies;
 mod crew;
 mod fault;
 pub(crate) mod imp;
-mod lane;
 pub mod memory;
 #[doc(hidden)]
 pub mod mutate;
@@ -39,6 +38,7 @@ use crate::{
     kernel::{KernelDescriptor, LaunchConfig},
 };
 pub use access::AccessKind;
+use block::lane;
 pub use checks::{CHECK_VARIABLE, Checks, ORDER_VARIABLE, STACK_VARIABLE, stack_bytes_from_env};
 use crew::{Crew, Positions};
 pub use fault::{Bytes, Fault, FaultKind, LaneSet, LaunchError, WaitingLanes};

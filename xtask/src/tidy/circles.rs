@@ -22,10 +22,6 @@ const ALLOWED: &[([&str; 2], &str)] = &[
         "the name of an operation and its body on the GPU, in the same way",
     ),
     (
-        ["cuda_std/src/cpu/block.rs", "cuda_std/src/cpu/lane.rs"],
-        "a block runs its lanes, and a lane knows its block",
-    ),
-    (
         ["gpu/src/reduce/mean.rs", "gpu/src/reduce/ops.rs"],
         "the mean is one of the reductions, and an element says what its sums for a mean are",
     ),

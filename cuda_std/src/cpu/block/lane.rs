@@ -8,13 +8,11 @@ use std::panic::resume_unwind;
 
 use corosensei::Yielder;
 
-use super::{
-    block::BlockState,
-    copies::{Copies, Stores},
-};
+use super::BlockState;
+use crate::cpu::copies::{Copies, Stores};
 
 /// A lane of the block that runs on this thread.
-pub(super) struct Lane {
+pub(in crate::cpu) struct Lane {
     pub thread_idx: [u32; 3],
     pub linear: u32,
     /// The lane's link to the scheduler. Set while its coroutine lives.
@@ -41,7 +39,7 @@ pub(super) struct Lane {
 }
 
 /// The payload with which a lane is unwound when its block has failed.
-pub(super) struct LaneEnds;
+pub(in crate::cpu) struct LaneEnds;
 
 /// The number of times that a lane can catch the unwinding that must end it.
 const MOST_ENDS: u32 = 1000;
@@ -51,12 +49,12 @@ thread_local! {
 }
 
 /// Returns the lane that runs on this thread, or null outside of kernels.
-pub(super) fn current() -> *const Lane {
+pub(in crate::cpu) fn current() -> *const Lane {
     CURRENT.get()
 }
 
 /// Returns how many launches the running code is nested in, each launched by a lane.
-pub(super) fn depth() -> usize {
+pub(in crate::cpu) fn depth() -> usize {
     let mut lane = Lane::try_current();
     let mut depth = 0;
     while let Some(inner) = lane {
@@ -69,7 +67,7 @@ pub(super) fn depth() -> usize {
 
 /// Returns the lane of this thread whose guard page an address is in. A signal handler may call this.
 #[cfg(unix)]
-pub(super) fn with_guard_at<'a>(address: usize) -> Option<&'a Lane> {
+pub(in crate::cpu) fn with_guard_at<'a>(address: usize) -> Option<&'a Lane> {
     let mut lane = CURRENT.get();
     // SAFETY: the pointer is null, or to a lane that lives while its launch runs.
     while let Some(found) = unsafe { lane.as_ref() } {
@@ -84,7 +82,7 @@ pub(super) fn with_guard_at<'a>(address: usize) -> Option<&'a Lane> {
 }
 
 /// Makes `lane` the one that runs on this thread. Returns the previous one.
-pub(super) fn set_current(lane: *const Lane) -> *const Lane {
+pub(in crate::cpu) fn set_current(lane: *const Lane) -> *const Lane {
     CURRENT.replace(lane)
 }
 
