@@ -4,7 +4,6 @@ use std::ffi::c_int;
 use std::ops::Range;
 
 use crate::error::{CudaError, CudaResult, ToResult, written};
-use crate::memory::MemoryPool;
 use crate::sys;
 
 /// A CUDA device.
@@ -117,15 +116,6 @@ impl Device {
         written(|value| unsafe {
             sys::cuDeviceGetP2PAttribute(value, attr as u32, self.device, peer.device)
         })
-    }
-
-    /// Makes `pool` the pool of stream-ordered allocations on this device.
-    ///
-    /// # Errors
-    /// Returns the driver's error, for instance if the pool belongs to another device.
-    pub fn set_memory_pool(self, pool: &MemoryPool) -> CudaResult<()> {
-        // SAFETY: the pool is valid.
-        unsafe { sys::cuDeviceSetMemPool(self.device, pool.as_raw()) }.to_result()
     }
 }
 

@@ -226,6 +226,17 @@ impl Drop for MemoryPool {
     }
 }
 
+impl Device {
+    /// Makes `pool` the pool of stream-ordered allocations on this device.
+    ///
+    /// # Errors
+    /// Returns the driver's error, for instance if the pool belongs to another device.
+    pub fn set_memory_pool(self, pool: &MemoryPool) -> CudaResult<()> {
+        // SAFETY: the pool is valid.
+        unsafe { sys::cuDeviceSetMemPool(self.as_raw(), pool.inner) }.to_result()
+    }
+}
+
 fn on(device: Device) -> CUmemLocation {
     CUmemLocation {
         r#type: sys::CU_MEM_LOCATION_TYPE_DEVICE,
