@@ -5,7 +5,7 @@ use std::ptr;
 use std::time::Duration;
 
 use crate::error::{CudaError, CudaResult, DropResult, ToResult, written};
-use crate::stream::Stream;
+use crate::stream::{Stream, StreamWaitEventFlags};
 use crate::sys::{self, CUevent};
 
 bitflags::bitflags! {
@@ -103,10 +103,6 @@ impl Event {
         Duration::try_from_secs_f64(milliseconds / 1e3).map_err(|_| CudaError::InvalidValue)
     }
 
-    pub(crate) fn as_inner(&self) -> CUevent {
-        self.0
-    }
-
     /// Destroys the event and returns the driver's error, which a drop ignores.
     ///
     /// # Errors
@@ -127,5 +123,16 @@ impl Drop for Event {
     fn drop(&mut self) {
         // SAFETY: this value owns the handle. A destructor cannot return an error.
         let _ = unsafe { sys::cuEventDestroy(self.0) };
+    }
+}
+
+impl Stream {
+    /// Makes all work that is queued from now on wait for an event, which may be of another stream.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub fn wait_event(&self, event: &Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
+        // SAFETY: both handles are valid; the driver keeps its own reference to the event.
+        unsafe { sys::cuStreamWaitEvent(self.as_inner(), event.0, flags.bits()) }.to_result()
     }
 }

@@ -6,7 +6,6 @@ use std::panic;
 use std::ptr;
 
 use crate::error::{CudaError, CudaResult, DropResult, ToResult, written};
-use crate::event::Event;
 use crate::function::{BlockSize, Function, GridSize};
 use crate::launch::LaunchConfig;
 use crate::sys::{self, CUcontext, CUresult, CUstream};
@@ -121,15 +120,6 @@ impl Stream {
             Err(CudaError::NotReady) => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    /// Makes all work that is queued from now on wait for an event, which may be of another stream.
-    ///
-    /// # Errors
-    /// Returns the driver's error.
-    pub fn wait_event(&self, event: &Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
-        // SAFETY: both handles are valid; the driver keeps its own reference to the event.
-        unsafe { sys::cuStreamWaitEvent(self.inner, event.as_inner(), flags.bits()) }.to_result()
     }
 
     /// Launches a kernel. [`launch!`](crate::launch!) calls this.

@@ -30,10 +30,6 @@ const ALLOWED: &[([&str; 2], &str)] = &[
         "a source has elements above a threshold, which is found in a source",
     ),
     (
-        ["cust/src/event.rs", "cust/src/stream.rs"],
-        "an event is recorded in a stream, and a stream waits for an event: the methods are those of Rust-CUDA",
-    ),
-    (
         ["cust/src/function.rs", "cust/src/module.rs"],
         "a module gives its functions, which borrow it",
     ),
