@@ -1,7 +1,8 @@
 //! Kernels and their attributes.
 
-use std::ffi::c_int;
+use std::ffi::{CString, c_int};
 use std::marker::PhantomData;
+use std::ptr;
 
 use crate::context::{CacheConfig, SharedMemoryConfig};
 use crate::error::{CudaError, CudaResult, ToResult, written};
@@ -63,13 +64,6 @@ unsafe impl Send for Function<'_> {}
 unsafe impl Sync for Function<'_> {}
 
 impl Function<'_> {
-    pub(crate) fn new(inner: CUfunction, _module: &Module) -> Function<'_> {
-        Function {
-            inner,
-            module: PhantomData,
-        }
-    }
-
     /// Returns an attribute of the kernel.
     ///
     /// # Errors
@@ -196,7 +190,7 @@ impl Function<'_> {
     /// Returns the driver's error, for instance if the device does not support clusters.
     pub fn max_potential_cluster_size(&self, config: &LaunchConfig) -> CudaResult<u32> {
         let mut size = 0;
-        config.with_raw(std::ptr::null_mut(), |raw| {
+        config.with_raw(ptr::null_mut(), |raw| {
             // SAFETY: one pointer is valid for a write, the other for a read; the kernel is valid.
             unsafe { sys::cuOccupancyMaxPotentialClusterSize(&mut size, self.inner, raw) }
                 .to_result()
@@ -210,11 +204,30 @@ impl Function<'_> {
     /// Returns the driver's error, for instance if the device does not support clusters.
     pub fn max_active_clusters(&self, config: &LaunchConfig) -> CudaResult<u32> {
         let mut clusters = 0;
-        config.with_raw(std::ptr::null_mut(), |raw| {
+        config.with_raw(ptr::null_mut(), |raw| {
             // SAFETY: one pointer is valid for a write, the other for a read; the kernel is valid.
             unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, self.inner, raw) }.to_result()
         })?;
         count(clusters)
+    }
+}
+
+impl Module {
+    /// Returns a kernel of the module.
+    ///
+    /// # Errors
+    /// Returns [`CudaError::InvalidValue`] if the name contains a NUL, or the driver's error, for instance if the module
+    /// has no kernel of this name.
+    pub fn get_function<T: AsRef<str>>(&self, name: T) -> CudaResult<Function<'_>> {
+        let name = CString::new(name.as_ref()).map_err(|_| CudaError::InvalidValue)?;
+        let mut inner = ptr::null_mut();
+        // SAFETY: the pointer is valid for a write; the name is a C string; the module is valid.
+        let code = unsafe { sys::cuModuleGetFunction(&mut inner, self.as_inner(), name.as_ptr()) };
+        code.to_result()?;
+        Ok(Function {
+            inner,
+            module: PhantomData,
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Modules: device code with its kernels and global variables.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, c_void};
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -9,7 +9,6 @@ use std::path::Path;
 use std::ptr;
 
 use crate::error::{CudaError, CudaResult, DropResult, ToResult};
-use crate::function::Function;
 use crate::image::Image;
 use crate::memory::{CopyDestination, DeviceCopy, DevicePointer, memcpy_dtoh, memcpy_htod};
 use crate::sys::{self, CUjit_option, CUjit_target};
@@ -308,20 +307,6 @@ impl Module {
             ptr: DevicePointer::from_raw(address),
             module: PhantomData,
         })
-    }
-
-    /// Returns a kernel of the module.
-    ///
-    /// # Errors
-    /// Returns [`CudaError::InvalidValue`] if the name contains a NUL, or the driver's error, for instance if the module
-    /// has no kernel of this name.
-    pub fn get_function<T: AsRef<str>>(&self, name: T) -> CudaResult<Function<'_>> {
-        let name = CString::new(name.as_ref()).map_err(|_| CudaError::InvalidValue)?;
-        let mut function = ptr::null_mut();
-        // SAFETY: the pointer is valid for a write; the name is a C string; the module is valid.
-        let code = unsafe { sys::cuModuleGetFunction(&mut function, self.inner, name.as_ptr()) };
-        code.to_result()?;
-        Ok(Function::new(function, self))
     }
 
     /// Returns the driver's handle.

@@ -29,10 +29,6 @@ const ALLOWED: &[([&str; 2], &str)] = &[
         ["gpu/src/top_k/find.rs", "gpu/src/top_k/source.rs"],
         "a source has elements above a threshold, which is found in a source",
     ),
-    (
-        ["cust/src/function.rs", "cust/src/module.rs"],
-        "a module gives its functions, which borrow it",
-    ),
 ];
 
 /// The words before the name of an item.
