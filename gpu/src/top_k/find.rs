@@ -23,7 +23,7 @@ use cuda_std::{
 
 use super::{
     policy::*,
-    source::{Part, Ranked, Source},
+    source::{Part, Ranked, Source, Threshold},
 };
 use crate::sort::Bits;
 
@@ -58,24 +58,6 @@ impl<U: Bits> Memory<U> {
             ranks: memory.carve(most),
             positions: memory.carve(most),
         }
-    }
-}
-
-/// The worst element that counts: elements count whose rank is greater, or whose rank is the same and whose position is not
-/// above.
-#[derive(Clone, Copy)]
-pub struct Threshold<U> {
-    /// The rank.
-    pub rank: U,
-    /// The position.
-    pub position: u32,
-}
-
-impl<U: Bits> Threshold<U> {
-    /// Returns whether an element counts.
-    #[inline(always)]
-    pub fn counts(self, rank: U, position: impl FnOnce() -> u32) -> bool {
-        rank > self.rank || (rank == self.rank && position() <= self.position)
     }
 }
 

@@ -4,7 +4,6 @@ use cuda_std::prelude::*;
 
 use super::{
     Order,
-    find::Threshold,
     policy::{ABOVE_UNROLL, BLOCK},
 };
 use crate::{block::Share, sort::Bits};
@@ -25,6 +24,24 @@ pub trait Ranked<U: Bits>: Copy {
 
     /// Returns a position that none is above.
     fn last(self) -> u32;
+}
+
+/// The worst element that counts: elements count whose rank is greater, or whose rank is the same and whose position is not
+/// above.
+#[derive(Clone, Copy)]
+pub struct Threshold<U> {
+    /// The rank.
+    pub rank: U,
+    /// The position.
+    pub position: u32,
+}
+
+impl<U: Bits> Threshold<U> {
+    /// Returns whether an element counts.
+    #[inline(always)]
+    pub fn counts(self, rank: U, position: impl FnOnce() -> u32) -> bool {
+        rank > self.rank || (rank == self.rank && position() <= self.position)
+    }
 }
 
 /// Elements that the threads of a block share.

@@ -25,10 +25,6 @@ const ALLOWED: &[([&str; 2], &str)] = &[
         ["gpu/src/reduce/mean.rs", "gpu/src/reduce/ops.rs"],
         "the mean is one of the reductions, and an element says what its sums for a mean are",
     ),
-    (
-        ["gpu/src/top_k/find.rs", "gpu/src/top_k/source.rs"],
-        "a source has elements above a threshold, which is found in a source",
-    ),
 ];
 
 /// The words before the name of an item.

@@ -8,9 +8,8 @@ use crate::{
     sort::Bits,
     top_k::{
         Order,
-        find::Threshold,
         policy::{BLOCK, FILTER_RESIDENT, STAGE},
-        source::each_above,
+        source::{Threshold, each_above},
     },
 };
 
