@@ -37,9 +37,9 @@ pub use best::{ReduceBest, reduce_best};
 pub use instances::Kernels;
 #[cfg(feature = "ladder")]
 pub use ladder::*;
+pub use mean::{Dividend, Total, Widened};
 pub use ops::{
-    Accumulator, ArgMax, ArgMin, Dividend, Element, Found, Key, Max, Mean, Min, Product, Reduction,
-    Sum, Total, Widened,
+    Accumulator, ArgMax, ArgMin, Element, Found, Key, Max, Mean, Min, Product, Reduction, Sum,
 };
 
 use crate::catalogue::declare_family;

@@ -15,7 +15,7 @@ use core::{
 
 use cuda_std::{Plain, bf16, convert::f16_to_f32, f16, view::Wide, warp::Shuffle};
 
-pub use super::mean::{Dividend, Mean, Total, Widened};
+use super::mean::{Total, Widened};
 use super::narrow::{first_equal, is_narrow, most_wanted_bits, sum_of_bytes};
 
 /// A reduction: how an element becomes a partial result, and how two partial results become one.
@@ -53,11 +53,7 @@ pub trait Reduction: 'static {
 
 #[inline(always)]
 #[track_caller]
-pub(super) fn one_by_one<R: Reduction + ?Sized>(
-    value: R::Acc,
-    wide: Wide<R::In>,
-    first: usize,
-) -> R::Acc {
+fn one_by_one<R: Reduction + ?Sized>(value: R::Acc, wide: Wide<R::In>, first: usize) -> R::Acc {
     wide.fold(value, |value, element, lane| {
         R::combine(value, R::load(element, first + lane))
     })
@@ -75,6 +71,8 @@ pub struct Max<T>(PhantomData<T>);
 pub struct ArgMin<T>(PhantomData<T>);
 /// The position of the maximum of elements of type `T`.
 pub struct ArgMax<T>(PhantomData<T>);
+/// The sum of integers of type `T`, which never wraps: 128 bits hold the sum of 2^64 of them.
+pub struct Mean<T>(PhantomData<T>);
 
 /// An accumulator of sums and products.
 pub trait Accumulator: Plain + Shuffle {
@@ -338,6 +336,29 @@ impl<T: Element> Reduction for Sum<T> {
             return one_by_one::<Self>(value, wide, first);
         }
         value.add(T::sum_of_wide(wide))
+    }
+}
+
+impl<T: Element<Acc: Widened>> Reduction for Mean<T> {
+    type In = T;
+    type Acc = Total;
+    const IDENTITY: Total = Total::of(0);
+    #[inline(always)]
+    fn load(value: T, _index: usize) -> Total {
+        value.widen().total()
+    }
+    #[inline(always)]
+    fn combine(a: Total, b: Total) -> Total {
+        Total::of(a.bits().wrapping_add(b.bits()))
+    }
+    // Adds the four 32-bit elements of a load in 64 bits first: those hold their sum.
+    #[inline(always)]
+    #[track_caller]
+    fn add_wide(value: Total, wide: Wide<T>, first: usize) -> Total {
+        if const { size_of::<T>() > 4 } {
+            return one_by_one::<Self>(value, wide, first);
+        }
+        Self::combine(value, T::sum_of_wide(wide).total())
     }
 }
 

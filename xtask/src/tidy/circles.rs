@@ -21,10 +21,6 @@ const ALLOWED: &[([&str; 2], &str)] = &[
         ["cuda_std/src/*", "cuda_std/src/nvptx/*"],
         "the name of an operation and its body on the GPU, in the same way",
     ),
-    (
-        ["gpu/src/reduce/mean.rs", "gpu/src/reduce/ops.rs"],
-        "the mean is one of the reductions, and an element says what its sums for a mean are",
-    ),
 ];
 
 /// The words before the name of an item.
