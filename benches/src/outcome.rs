@@ -1,5 +1,7 @@
 //! The result of one library in one case.
 
+use std::error::Error;
+
 use serde::{Deserialize, Serialize};
 
 use crate::stats::Times;
@@ -21,6 +23,14 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Makes the outcome of samples in seconds per operation.
+    pub fn of(samples: &[f64], repeats: u32) -> Self {
+        match Times::of(samples, repeats) {
+            Some(times) => Self::Timed(times),
+            None => Self::Failed(format!("positive times required, given {samples:?}")),
+        }
+    }
+
     /// Returns the times, if the contender was timed.
     pub fn times(&self) -> Option<&Times> {
         match self {
@@ -37,6 +47,12 @@ impl Outcome {
             Self::Wrong(text) => Some(format!("wrong: {text}")),
             Self::Failed(text) => Some(format!("failed: {text}")),
         }
+    }
+}
+
+impl From<Box<dyn Error>> for Outcome {
+    fn from(error: Box<dyn Error>) -> Self {
+        Self::Failed(error.to_string())
     }
 }
 

@@ -139,6 +139,13 @@ driver! {
     stop_profiler = "cuProfilerStop"();
 }
 
+driver! {
+    /// The function that tells what a device has.
+    Attributes:
+    /// Gets an attribute of a device.
+    get = "cuDeviceGetAttribute"(value: *mut c_int, attribute: c_int, device: c_int);
+}
+
 /// A loaded module, which is never unloaded.
 pub struct Module(Handle);
 

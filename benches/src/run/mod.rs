@@ -77,6 +77,46 @@ pub struct Spec {
     pub aim: Aim,
 }
 
+impl Spec {
+    /// Makes a case of `len` elements, without operations and without aims.
+    pub fn of(family: &'static str, work: impl Into<String>, len: usize, bound: Bound) -> Self {
+        Self {
+            family,
+            work: work.into(),
+            size: power(len),
+            elements: len,
+            bytes: 0,
+            operations: 0,
+            bound,
+            aim: Aim::default(),
+        }
+    }
+
+    /// Returns the case with the shape of a matrix as its size.
+    #[must_use]
+    pub fn shape(mut self, height: usize, width: usize) -> Self {
+        self.size = format!("{height} x {width}");
+        self
+    }
+
+    /// Returns the case with this number of operations.
+    #[must_use]
+    pub fn operations(mut self, operations: u64) -> Self {
+        self.operations = operations;
+        self
+    }
+
+    /// Returns the case with aims for the share of its ceiling and for the ratio to its peers.
+    #[must_use]
+    pub fn aim(mut self, share: impl Into<Option<f64>>, ratio: impl Into<Option<f64>>) -> Self {
+        self.aim = Aim {
+            share: share.into(),
+            ratio: ratio.into(),
+        };
+        self
+    }
+}
+
 /// A library that is prepared for a case, on several sets of buffers.
 pub trait Contender {
     /// Queues the work on the buffers `set`.
@@ -291,9 +331,7 @@ impl Bench {
                     row.results = timing::run(&self.device, self.mode, self.scale, contest);
                 }
                 // The other cases may still succeed.
-                Err(error) => row
-                    .results
-                    .push(contender(OURS, Outcome::Failed(error.to_string()))),
+                Err(error) => row.results.push(contender(OURS, error.into())),
             }
         }
         (self.report)(&row);
@@ -323,6 +361,11 @@ fn contender(name: &str, outcome: Outcome) -> record::Contender {
         way: None,
         outcome,
     }
+}
+
+/// Returns the address of a vector that a peer reads.
+fn address<T: Element>(vector: &Vector<T>) -> u64 {
+    vector.view().device_pointer()
 }
 
 /// Returns the address of a vector that a peer writes.

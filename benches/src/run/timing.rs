@@ -1,6 +1,5 @@
 //! Verifies and times the contenders of a case, in turn.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use warpwright::Device;
@@ -8,7 +7,6 @@ use warpwright::Device;
 use super::driver::Marks;
 use super::{Absent, Contender, Contest, Mode, Result, Rival, Scale, contender};
 use crate::record::{self, OURS, Outcome};
-use crate::stats::Times;
 
 /// The approximate duration of a sample, so that neither the clock's resolution nor the first launch matters.
 const SAMPLE: Duration = Duration::from_millis(2);
@@ -17,9 +15,8 @@ const MOST_REPEATS: f64 = 512.0;
 
 /// A contender and its result so far.
 struct Runner<'a> {
-    name: Cow<'static, str>,
-    ratio_aim: Option<f64>,
-    way: Option<String>,
+    /// The contender as the record has it, without an outcome.
+    named: record::Contender,
     state: State<'a>,
 }
 
@@ -54,19 +51,19 @@ pub(super) fn run(
                 name,
                 ratio_aim,
                 way,
-                contender,
+                contender: made,
             } = rival;
-            let state = match contender {
+            let state = match made {
                 Ok(contender) => verified(contender, sets),
                 Err(Absent::Missing(reason)) => State::Out(Outcome::Missing(reason)),
                 Err(Absent::Failed(reason)) => State::Out(Outcome::Failed(reason)),
             };
-            Runner {
-                name,
+            let named = record::Contender {
                 ratio_aim,
                 way,
-                state,
-            }
+                ..contender(&name, Outcome::Verified)
+            };
+            Runner { named, state }
         })
         .collect();
     if mode == Mode::Time {
@@ -104,7 +101,7 @@ fn verified(mut contender: Box<dyn Contender + '_>, sets: usize) -> State<'_> {
         match answer {
             Ok(Ok(())) => {}
             Ok(Err(text)) => return State::Out(Outcome::Wrong(text)),
-            Err(error) => return State::Out(Outcome::Failed(error.to_string())),
+            Err(error) => return State::Out(error.into()),
         }
     }
     State::Ready {
@@ -150,7 +147,7 @@ impl<'a> Runner<'a> {
                     .clamp(1.0, MOST_REPEATS);
                 (*repeats, *expected) = (wanted as u32, first * (wanted + 1.0));
             }
-            Err(error) => self.state = State::Out(Outcome::Failed(error.to_string())),
+            Err(error) => self.state = State::Out(error.into()),
         }
     }
 
@@ -166,7 +163,7 @@ impl<'a> Runner<'a> {
         };
         match contender.sample(device, sets, *repeats) {
             Ok(seconds) => samples.push(seconds),
-            Err(error) => self.state = State::Out(Outcome::Failed(error.to_string())),
+            Err(error) => self.state = State::Out(error.into()),
         }
     }
 
@@ -175,7 +172,7 @@ impl<'a> Runner<'a> {
         if let State::Ready { contender, .. } = &mut self.state
             && let Err(error) = profiled(contender.as_mut(), device, sets)
         {
-            self.state = State::Out(Outcome::Failed(error.to_string()));
+            self.state = State::Out(error.into());
         }
     }
 
@@ -193,15 +190,11 @@ impl<'a> Runner<'a> {
             State::Ready { .. } if mode != Mode::Time => Outcome::Verified,
             State::Ready {
                 samples, repeats, ..
-            } => match Times::of(&samples, repeats) {
-                Some(times) => Outcome::Timed(times),
-                None => Outcome::Failed(format!("positive times required, given {samples:?}")),
-            },
+            } => Outcome::of(&samples, repeats),
         };
         record::Contender {
-            ratio_aim: self.ratio_aim,
-            way: self.way,
-            ..contender(&self.name, outcome)
+            outcome,
+            ..self.named
         }
     }
 }

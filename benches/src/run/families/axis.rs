@@ -1,15 +1,13 @@
 //! Sums of the columns and of the rows of matrices of three shapes, compared with CUB's segmented sums, PyTorch and CuPy.
 
 use serde_json::json;
-use warpwright::Vector;
 use warpwright::ops::axis::{Axis, AxisOperator, AxisReducible};
 use warpwright_workloads::axis::{Answer, AxisReduction, Data};
-use warpwright_workloads::{Number, Problem, Total};
+use warpwright_workloads::{Number, Total};
 
-use super::super::peers::rival;
-use super::super::{Bench, Spec, local, pointer};
-use super::{Place, case};
-use crate::record::{Aim, Bound};
+use super::super::{Bench, Spec};
+use super::{case, on_vector, writing};
+use crate::record::Bound;
 
 pub(super) fn columns(bench: &mut Bench) {
     both(bench, Axis::Columns)
@@ -42,46 +40,22 @@ fn of<T: Number + AxisReducible<Sum: Total>>(
     let (name, family) = (T::NAME, axis.family().name);
     let shape = (height, width);
     let problem = AxisReduction::<T>::new(axis, AxisOperator::Sum, shape, Data::Exact);
-    let spec = Spec {
-        family,
-        work: format!("sums of {family} {name}"),
-        size: format!("{height} x {width}"),
-        elements: height * width,
-        bytes: problem.bytes(),
-        operations: (height * width) as u64,
-        bound: Bound::Read,
-        aim: Aim {
-            share: Some(0.85),
-            ratio: Some(1.0),
-        },
-    };
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |sets, place| {
-        let Place {
-            device,
-            peers,
-            count,
-        } = place;
+    let work = format!("sums of {family} {name}");
+    let spec = Spec::of(family, work, height * width, Bound::Read)
+        .shape(height, width)
+        .operations((height * width) as u64)
+        .aim(0.85, 1.0);
+    case(bench, spec, problem, |sets, place| {
         let mut rivals = Vec::new();
-        if peers.wanted() && axis == Axis::Rows {
-            let cub = peers.cub().and_then(|cub| {
-                let cub = cub.rows(name, height, width)?;
-                let sums: Vector<T::Sum> = device.zeros(height)?;
-                Ok(local(
-                    (cub, sums),
-                    |(cub, sums), set| {
-                        let input = &sets.inputs()[set];
-                        cub(input.view().device_pointer(), pointer(sums))
-                    },
-                    |(_, sums), set| Ok(sets.check(set, &Answer::Sums(sums.to_vec()?))),
-                ))
+        if axis == Axis::Rows {
+            rivals = place.cub(|cub| {
+                let work = on_vector(cub.rows(name, height, width)?);
+                writing(sets, place.output(height)?, work, Answer::Sums)
             });
-            rivals.push(rival("CUB", cub));
         }
-        let request =
-            json!({"work": family, "shape": [height, width], "element": python, "sets": count});
+        let request = json!({"work": family, "shape": [height, width], "element": python});
         let torch = (name == "u8").then_some(5.0);
-        rivals.extend(peers.framework_rivals(&[("PyTorch", torch), ("CuPy", None)], &request));
-        Ok(rivals)
+        rivals.extend(place.frameworks(&[("PyTorch", torch), ("CuPy", None)], request));
+        rivals
     })
 }

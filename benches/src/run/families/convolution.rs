@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use serde_json::json;
 use warpwright::{Device, Vector};
 use warpwright_workloads::convolution::Convolution;
-use warpwright_workloads::{Problem, Sets, within};
+use warpwright_workloads::{Sets, within};
 
 use super::super::peers::rival;
 use super::super::peers::ways::{MARGIN, Signal, Way, fastest};
-use super::super::{Absent, Bench, Result, Rival, Spec, local, pointer, power};
+use super::super::{Absent, Bench, Result, Rival, Spec, address, local, pointer};
 use super::{Place, case};
-use crate::record::{Aim, Bound};
+use crate::record::Bound;
 
 /// The widest mask for which memory is the limit.
 const WIDEST_OF_MEMORY: usize = 31;
@@ -33,44 +33,27 @@ fn of(bench: &mut Bench, len: usize, width: usize) {
     } else {
         (Bound::FmaF32, 0.7)
     };
-    let spec = Spec {
-        family: "convolution",
-        work: format!("mask of {width} f32"),
-        size: power(len),
-        elements: len,
-        bytes: problem.bytes(),
-        operations: 2 * (len * width) as u64,
-        bound,
-        aim: Aim {
-            share: Some(share),
-            ratio: Some(1.0),
-        },
-    };
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |sets, place| {
-        let Place {
-            device,
-            peers,
-            count,
-        } = place;
+    let spec = Spec::of("convolution", format!("mask of {width} f32"), len, bound)
+        .operations(2 * (len * width) as u64)
+        .aim(share, 1.0);
+    case(bench, spec, problem, |sets, place| {
         let mut rivals = Vec::new();
-        if peers.wanted() {
-            let signals = Rc::new(Signals::new(device, sets, len, width)?);
+        if place.peers.wanted() {
             let mask = sets.problem().mask();
-            let check = |set: usize, found: &[f32]| check(&sets.truth(set).values, mask, found);
+            let signals = Signals::new(&place.device, sets, len, width).map(Rc::new);
+            let cudnn = place.peers.cudnn();
+            let npp = place.peers.npp();
             for (name, ways) in [
-                (
-                    "cuDNN",
-                    peers.cudnn().and_then(|it| it.convolutions(mask, len)),
-                ),
-                ("NPP", peers.npp().and_then(|it| it.convolutions(mask, len))),
+                ("cuDNN", cudnn.and_then(|it| it.convolutions(mask, len))),
+                ("NPP", npp.and_then(|it| it.convolutions(mask, len))),
             ] {
-                rivals.push(filtering(name, device, &signals, ways, len, check));
+                let check = |set: usize, found: &[f32]| check(&sets.truth(set).values, mask, found);
+                rivals.push(filtering(name, place, signals.clone(), ways, len, check));
             }
         }
-        let request = json!({"work": "convolve", "shape": [len], "element": "f4", "mask": width, "sets": count});
-        rivals.extend(peers.framework_rivals(&[("PyTorch", None)], &request));
-        Ok(rivals)
+        let request = json!({"work": "convolve", "shape": [len], "element": "f4", "mask": width});
+        rivals.extend(place.pytorch(request));
+        rivals
     });
 }
 
@@ -88,8 +71,8 @@ impl Signals {
         sets: &Sets<Convolution<f32>>,
         len: usize,
         width: usize,
-    ) -> Result<Self> {
-        let around = |zeros: usize| -> Result<Vec<Vector<f32>>> {
+    ) -> Result<Self, Absent> {
+        let around = |zeros: usize| -> Result<Vec<Vector<f32>>, Absent> {
             let padded = (0..sets.inputs().len()).map(|set| {
                 let mut padded = vec![0.0; len + 2 * zeros];
                 padded[zeros..][..len].copy_from_slice(&sets.problem().values(set));
@@ -104,8 +87,7 @@ impl Signals {
     }
 
     fn of(&self, set: usize) -> Signal {
-        let [margin, halo] =
-            [&self.margins, &self.halos].map(|sets| sets[set].view().device_pointer());
+        let [margin, halo] = [&self.margins, &self.halos].map(|sets| address(&sets[set]));
         Signal {
             values: margin + (MARGIN * size_of::<f32>()) as u64,
             halo,
@@ -116,19 +98,17 @@ impl Signals {
 /// Makes a peer that has several ways.
 fn filtering<'a>(
     name: &'static str,
-    device: &Device,
-    signals: &Rc<Signals>,
+    place: &Place,
+    signals: Result<Rc<Signals>, Absent>,
     ways: Result<Vec<Way>, Absent>,
     len: usize,
     check: impl Fn(usize, &[f32]) -> Result<(), String> + 'a,
 ) -> Rival<'a> {
     let ready = ways.and_then(|ways| {
-        let (way, queue) = fastest(device, ways, signals.of(0), len, |found| check(0, found))?;
-        let outputs: Result<Vec<Vector<f32>>, warpwright::Error> =
-            signals.margins.iter().map(|_| device.zeros(len)).collect();
-        let signals = signals.clone();
+        let (signals, first) = (signals?, |found: &[f32]| check(0, found));
+        let (way, queue) = fastest(&place.device, ways, signals.of(0), len, first)?;
         let contender = local(
-            (queue, outputs?),
+            (queue, place.outputs::<f32>(len)?),
             move |(queue, outputs), set| queue(signals.of(set), pointer(&mut outputs[set])),
             move |(_, outputs), set| Ok(check(set, &outputs[set].to_vec()?)),
         );

@@ -3,15 +3,14 @@
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use warpwright::ops::gemm::{Matrices, Precision, Rounded};
-use warpwright::{Device, Element, Matrix, Vector};
+use warpwright::{Element, Matrix};
 use warpwright_workloads::gemm::{Data, Product, Real};
 use warpwright_workloads::{Number, Problem};
 
-use super::super::peers::cublas::Blas;
-use super::super::peers::rival;
-use super::super::{Absent, Bench, Spec, local, pointer};
-use super::{Place, case};
-use crate::record::{Aim, Bound};
+use super::super::peers::{Peers, cublas::Blas};
+use super::super::{Absent, Bench, Result, Spec, address, local, pointer};
+use super::{Made, case};
+use crate::record::Bound;
 
 pub(super) fn run(bench: &mut Bench) {
     let all = [1024, 2048, 4096, 8192];
@@ -147,95 +146,63 @@ fn of<T: Real + Blas>(bench: &mut Bench, problem: Product<T>, bound: Bound) {
     };
     let is_tf32 = problem.precision() == Precision::Tf32;
     let layout = problem.transposed();
+    let work = format!(
+        "{what} {}{}{by}{transposed}",
+        <<T as Matrices>::Factor>::NAME,
+        T::TO
+    );
+    let len = products * m * n;
     let spec = Spec {
-        family: "gemm",
-        work: format!(
-            "{what} {}{}{by}{transposed}",
-            <<T as Matrices>::Factor>::NAME,
-            T::TO
-        ),
         size: match products {
             1 => size,
             products => format!("{products} x {size}"),
         },
-        elements: products * m * n,
-        bytes: problem.bytes(),
-        operations: problem.operations().unwrap_or_default(),
-        bound,
-        aim: Aim {
-            share: None,
-            ratio: ratio(&problem),
-        },
+        ..Spec::of("gemm", work, len, bound)
     };
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |sets, place| {
-        let Place {
-            device,
-            peers,
-            count,
-        } = place;
-        let mut rivals = Vec::new();
-        if peers.wanted() {
-            let inputs = move |set: usize| {
-                let ([a, b], bias) = &sets.inputs()[set];
-                [place_of(a), place_of(b), place_of(bias)]
-            };
-            let outputs = || outputs::<T::Result>(device, *count, products * m * n);
-            let check = move |outputs: &[Vector<T::Result>], set: usize| {
-                Ok(sets.check(set, &outputs[set].to_vec()?))
-            };
-            if is_layer {
-                let cublaslt = peers.cublaslt().and_then(|cublaslt| {
-                    Ok(local(
-                        (cublaslt.layer::<T>(shape)?, outputs()?),
-                        move |(layer, outputs), set| {
-                            let [a, b, bias] = inputs(set);
-                            layer([a, b, bias, pointer(&mut outputs[set])])
-                        },
-                        // By the hyperbolic tangent, which differs by less than the bound of such a sum.
-                        move |(_, outputs), set| check(outputs, set),
-                    ))
-                });
-                rivals.push(rival("cuBLASLt", cublaslt));
-                return Ok(rivals);
-            }
-            if T::BY_LT {
-                for (name, fast) in [("cuBLASLt", false), ("cuBLASLt, fast sums", true)] {
-                    let along_k = layout == [false, true] && T::TYPES.is_some();
-                    let cublaslt = peers.cublaslt().and_then(|cublaslt| {
-                        if !along_k {
-                            let reason = "only products with B transposed of E4M3";
-                            return Err(Absent::Missing(reason.to_owned()));
-                        }
-                        Ok(local(
-                            (cublaslt.product::<T>(shape, fast)?, outputs()?),
-                            move |(product, outputs), set| {
-                                let [a, b, _] = inputs(set);
-                                product([a, b, pointer(&mut outputs[set])])
-                            },
-                            move |(_, outputs), set| check(outputs, set),
-                        ))
-                    });
-                    rivals.push(rival(name, cublaslt));
-                }
-                return Ok(rivals);
-            }
-            let cublas = peers.cublas().and_then(|cublas| {
-                Ok(local(
-                    (
-                        cublas.product::<T>(shape, products, layout, is_tf32)?,
-                        outputs()?,
-                    ),
-                    move |(product, outputs), set| {
-                        let [a, b, _] = inputs(set);
-                        product([a, b, pointer(&mut outputs[set])])
-                    },
-                    move |(_, outputs), set| check(outputs, set),
-                ))
+    let spec = spec
+        .operations(problem.operations().unwrap_or_default())
+        .aim(None, ratio(&problem));
+    case(bench, spec, problem, |sets, place| {
+        let inputs = move |set: usize| {
+            let ([a, b], bias) = &sets.inputs()[set];
+            [place_of(a), place_of(b), place_of(bias)]
+        };
+        // A peer's contender, whose work gets the addresses of A, of B, of the bias, and of C.
+        let multiplying = |mut work: Box<dyn FnMut([u64; 4]) -> Result<()>>| -> Made<'_> {
+            Ok(local(
+                place.outputs::<T::Result>(len)?,
+                move |outputs, set| {
+                    let [a, b, bias] = inputs(set);
+                    work([a, b, bias, pointer(&mut outputs[set])])
+                },
+                move |outputs, set| Ok(sets.check(set, &outputs[set].to_vec()?)),
+            ))
+        };
+        if is_layer {
+            // By the hyperbolic tangent, which differs by less than the bound of such a sum.
+            return place.peer("cuBLASLt", Peers::cublaslt, |cublaslt| {
+                multiplying(Box::new(cublaslt.layer::<T>(shape)?))
             });
-            rivals.push(rival("cuBLAS", cublas));
         }
-        Ok(rivals)
+        if T::BY_LT {
+            let along_k = layout == [false, true] && T::TYPES.is_some();
+            let kinds = [("cuBLASLt", false), ("cuBLASLt, fast sums", true)].into_iter();
+            let rivals = kinds.flat_map(|(name, fast)| {
+                place.peer(name, Peers::cublaslt, |cublaslt| {
+                    if !along_k {
+                        let reason = "only products with B transposed of E4M3";
+                        return Err(Absent::Missing(reason.to_owned()));
+                    }
+                    let mut product = cublaslt.product::<T>(shape, fast)?;
+                    multiplying(Box::new(move |[a, b, _, c]| product([a, b, c])))
+                })
+            });
+            return rivals.collect();
+        }
+        place.peer("cuBLAS", Peers::cublas, |cublas| {
+            let mut product = cublas.product::<T>(shape, products, layout, is_tf32)?;
+            multiplying(Box::new(move |[a, b, _, c]| product([a, b, c])))
+        })
     })
 }
 
@@ -252,13 +219,5 @@ fn ratio<T: Real>(problem: &Product<T>) -> Option<f64> {
 }
 
 fn place_of<T: Element>(matrix: &Matrix<T>) -> u64 {
-    matrix.as_vector().view().device_pointer()
-}
-
-fn outputs<T: Element>(
-    device: &Device,
-    sets: usize,
-    len: usize,
-) -> warpwright::Result<Vec<Vector<T>>> {
-    (0..sets).map(|_| device.zeros(len)).collect()
+    address(matrix.as_vector())
 }

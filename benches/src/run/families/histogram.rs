@@ -1,13 +1,12 @@
 //! Histograms, compared with CUB: bytes in 256 bins, of several kinds of data, and floats in equal parts of a range.
 
-use warpwright_workloads::Problem;
 use warpwright_workloads::histogram::{Counts, Value};
 use warpwright_workloads::sample::{self, Make};
 
-use super::super::peers::rival;
-use super::super::{Bench, Result, Spec, local, pointer, power};
-use super::{Place, case};
-use crate::record::{Aim, Bound};
+use super::super::peers::{Peers, npp::Npp};
+use super::super::{Bench, Result, Spec, local, pointer};
+use super::{Made, case, on_vector};
+use crate::record::Bound;
 
 /// A kind of bytes: its name, the minimum ratio to the peer, and the byte at a position, given the number of bytes and a hash.
 type Kind = (&'static str, f64, fn(usize, usize, u64) -> u8);
@@ -87,49 +86,26 @@ fn of<T: Value>(bench: &mut Bench, work: Work, problem: Counts<T>) {
         range,
         ratio,
     } = work;
-    let spec = Spec {
-        family: "histogram",
-        work: name,
-        size: power(len),
-        elements: len,
-        bytes: problem.bytes(),
-        operations: 0,
-        bound: Bound::Read,
-        aim: Aim {
-            share: None,
-            ratio: Some(ratio),
-        },
-    };
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |sets, place| {
-        let Place { device, peers, .. } = place;
-        let mut rivals = Vec::new();
-        if peers.wanted() {
-            // Counts of 32 bits, which every peer here makes.
-            let counted = |work: Box<dyn FnMut(u64, u64) -> Result<()>>| {
-                Ok(local(
-                    (work, device.zeros::<u32>(bins)?),
-                    |(work, counts), set| {
-                        let input = sets.inputs()[set].view().device_pointer();
-                        work(input, pointer(counts))
-                    },
-                    |(_, counts), set| {
-                        let found: Vec<u64> = counts.to_vec()?.into_iter().map(u64::from).collect();
-                        Ok(sets.truth(set).check(&found, 0))
-                    },
-                ))
-            };
-            let cub = peers
-                .cub()
-                .and_then(|cub| counted(Box::new(cub.histogram(element, len, bins, range)?)));
-            rivals.push(rival("CUB", cub));
-            if element == "u8" {
-                let npp = peers
-                    .npp()
-                    .and_then(|npp| counted(Box::new(npp.histogram(len)?)));
-                rivals.push(rival("NPP", npp));
-            }
+    let spec = Spec::of("histogram", name, len, Bound::Read).aim(None, ratio);
+    case(bench, spec, problem, |sets, place| {
+        // Counts of 32 bits, which every peer here makes.
+        let counted = |work: Box<dyn FnMut([u64; 2]) -> Result<()>>| -> Made<'_> {
+            let mut work = on_vector(work);
+            Ok(local(
+                place.device.zeros::<u32>(bins)?,
+                move |counts, set| work(&sets.inputs()[set], pointer(counts)),
+                |counts, set| {
+                    let found: Vec<u64> = counts.to_vec()?.into_iter().map(u64::from).collect();
+                    Ok(sets.truth(set).check(&found, 0))
+                },
+            ))
+        };
+        let mut rivals =
+            place.cub(|cub| counted(Box::new(cub.histogram(element, len, bins, range)?)));
+        if element == "u8" {
+            let npp = |npp: &Npp| counted(Box::new(npp.histogram(len)?));
+            rivals.extend(place.peer("NPP", Peers::npp, npp));
         }
-        Ok(rivals)
+        rivals
     })
 }

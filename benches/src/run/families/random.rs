@@ -2,13 +2,12 @@
 
 use rayon::prelude::*;
 use warpwright::{Generator, Vector};
-use warpwright_workloads::Problem;
 use warpwright_workloads::random::{Distribution, Draw, Random};
 
-use super::super::peers::rival;
-use super::super::{Bench, Result, Spec, local, pointer, power};
-use super::{Place, case};
-use crate::record::{Aim, Bound};
+use super::super::peers::Peers;
+use super::super::{Bench, Result, Spec, local, pointer};
+use super::case;
+use crate::record::Bound;
 
 pub(super) fn run(bench: &mut Bench) {
     let (normal, log_normal) = (
@@ -47,41 +46,18 @@ fn of<T: Random>(
 ) {
     let len = bench.scale().pick(1 << 28, 1 << 26, 1 << 14);
     let problem = Draw::<T>::new(generator, distribution, len);
-    let spec = Spec {
-        family: "random",
-        work,
-        size: power(len),
-        elements: len,
-        bytes: problem.bytes(),
-        operations: 0,
-        bound: Bound::Write,
-        aim: Aim {
-            share: None,
-            ratio: Some(ratio),
-        },
-    };
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |_, place| {
-        let Place {
-            device,
-            peers,
-            count,
-        } = place;
-        let mut rivals = Vec::new();
-        if peers.wanted() {
-            let curand = peers.curand().and_then(|curand| {
-                let curand = curand.numbers(generator, distribution, len)?;
-                let outputs: Result<Vec<Vector<T>>, warpwright::Error> =
-                    (0..*count).map(|_| device.zeros(len)).collect();
-                Ok(local(
-                    (curand, outputs?),
-                    |(curand, outputs), set| curand(pointer(&mut outputs[set])),
-                    move |(_, outputs), set| Ok(check(&some(&outputs[set], set)?, distribution)),
-                ))
-            });
-            rivals.push(rival("cuRAND", curand));
-        }
-        Ok(rivals)
+    let spec = Spec::of("random", work, len, Bound::Write).aim(None, ratio);
+    case(bench, spec, problem, |_, place| {
+        place.peer("cuRAND", Peers::curand, |curand| {
+            Ok(local(
+                (
+                    curand.numbers(generator, distribution, len)?,
+                    place.outputs::<T>(len)?,
+                ),
+                |(curand, outputs), set| curand(pointer(&mut outputs[set])),
+                move |(_, outputs), set| Ok(check(&some(&outputs[set], set)?, distribution)),
+            ))
+        })
     })
 }
 

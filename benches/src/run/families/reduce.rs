@@ -2,16 +2,14 @@
 
 use std::cell::OnceCell;
 
-use warpwright::Vector;
 use warpwright::cuda_std::bf16;
 use warpwright::ops::reduce::{Operator, Reducible, Value};
 use warpwright_workloads::reduce::{Data, Reduction};
-use warpwright_workloads::{Number, Problem, Sets, Total};
+use warpwright_workloads::{Number, Problem, Total};
 
-use super::super::peers::rival;
-use super::super::{Bench, Contender, Result, Spec, local, pointer, power};
-use super::{Place, case};
-use crate::record::{Aim, Bound};
+use super::super::{Bench, Spec};
+use super::{Place, case_on, on_vector, writing};
+use crate::record::Bound;
 
 const OPERATIONS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::ArgMax];
 
@@ -36,23 +34,18 @@ fn of<T: Number + Reducible<Sum: Total>>(bench: &mut Bench) {
     let sizes = bench.scale().pick(full, &[12, 20, 28], &[12]);
     for &size in sizes {
         let problem = |operation| Reduction::<T>::new(operation, 1 << size, Data::Fractions(CHAIN));
-        let (len, bytes) = (1 << size, problem(Operator::Sum).bytes());
+        let len = 1 << size;
         // The operations have the same inputs.
         let inputs = OnceCell::new();
         for operation in OPERATIONS {
+            let work = format!("{} {}", operation.name(), T::NAME);
             let spec = Spec {
-                family: "reduce",
-                work: format!("{} {}", operation.name(), T::NAME),
-                size: power(len),
-                elements: len,
-                bytes,
-                operations: len as u64,
-                bound: Bound::Read,
-                aim: Aim {
-                    share: (size == 28).then_some(0.97),
-                    ratio: Some(1.0),
-                },
+                bytes: problem(Operator::Sum).bytes(),
+                ..Spec::of("reduce", work, len, Bound::Read)
             };
+            let spec = spec
+                .operations(len as u64)
+                .aim((size == 28).then_some(0.97), 1.0);
             let sets = |place: &Place| {
                 if inputs.get().is_none() {
                     let new = place.sets(problem(Operator::Sum))?;
@@ -61,43 +54,24 @@ fn of<T: Number + Reducible<Sum: Total>>(bench: &mut Bench) {
                 let inputs = inputs.get().ok_or("inputs required, found none")?;
                 Ok(inputs.with(problem(operation)))
             };
-            case(bench, spec, sets, |sets, Place { device, peers, .. }| {
-                if !peers.wanted() {
-                    return Ok(Vec::new());
-                }
-                let cub = peers.cub();
-                let cub = cub.and_then(|cub| cub.reduce(T::NAME, code(operation), len));
-                let result = device.zeros(16)?;
-                let cub = cub.map(|cub| cub_in(operation, cub, result, sets));
-                Ok(vec![rival("CUB", cub)])
+            case_on(bench, spec, sets, |sets, place| {
+                place.cub(|cub| {
+                    let work = on_vector(cub.reduce(T::NAME, code(operation), len)?);
+                    let answer = move |bytes: Vec<u8>| Some(value::<T>(operation, &bytes));
+                    writing(sets, place.output(16)?, work, answer)
+                })
             });
         }
     }
 }
 
-fn cub_in<'a, T: Number + Reducible<Sum: Total>>(
-    operation: Operator,
-    cub: impl FnMut(u64, u64) -> Result<()> + 'a,
-    result: Vector<u8>,
-    sets: &'a Sets<Reduction<T>>,
-) -> Box<dyn Contender + 'a> {
-    local(
-        (cub, result),
-        |(cub, result), set| cub(sets.inputs()[set].view().device_pointer(), pointer(result)),
-        move |(_, result), set| {
-            let bytes = result.to_vec()?;
-            let found = match operation {
-                Operator::Sum => {
-                    Value::Sum(bytemuck::pod_read_unaligned(&bytes[..size_of::<T::Sum>()]))
-                }
-                Operator::Min => {
-                    Value::Element(bytemuck::pod_read_unaligned(&bytes[..size_of::<T>()]))
-                }
-                _ => Value::Index(u64::from(bytemuck::pod_read_unaligned::<u32>(&bytes[..4]))),
-            };
-            Ok(sets.check(set, &Some(found)))
-        },
-    )
+/// Reads the peer's result.
+fn value<T: Number + Reducible<Sum: Total>>(operation: Operator, bytes: &[u8]) -> Value<T> {
+    match operation {
+        Operator::Sum => Value::Sum(bytemuck::pod_read_unaligned(&bytes[..size_of::<T::Sum>()])),
+        Operator::Min => Value::Element(bytemuck::pod_read_unaligned(&bytes[..size_of::<T>()])),
+        _ => Value::Index(u64::from(bytemuck::pod_read_unaligned::<u32>(&bytes[..4]))),
+    }
 }
 
 /// Returns the operation's number in the peer's source.

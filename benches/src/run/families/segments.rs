@@ -1,14 +1,13 @@
 //! Sums of segments, sums by key and run lengths, compared with CUB.
 
 use warpwright::ops::reduce::Value;
+use warpwright::ops::segments::Segments;
 use warpwright::{Device, Element, Result, Vector};
-use warpwright_workloads::Problem;
 use warpwright_workloads::segments::{ByKey, Lengths, Reduce, Results, Runs};
 
-use super::super::peers::rival;
-use super::super::{Bench, Spec, local, pointer, power};
-use super::{Place, case};
-use crate::record::{Aim, Bound};
+use super::super::{Bench, Spec, address, local, pointer};
+use super::{Place, case, writing};
+use crate::record::Bound;
 
 /// The length that the share aims are for.
 const LARGE: usize = 1 << 28;
@@ -32,117 +31,67 @@ pub(super) fn run(bench: &mut Bench) {
     }
 }
 
-fn spec(work: String, len: usize, bytes: usize, bound: Bound, aim: Aim) -> Spec {
-    Spec {
-        family: "segments",
-        work,
-        size: power(len),
-        elements: len,
-        bytes,
-        operations: 0,
-        bound,
-        aim,
-    }
+fn spec(work: impl Into<String>, len: usize, bound: Bound) -> Spec {
+    Spec::of("segments", work, len, bound)
 }
 
 fn sums(bench: &mut Bench, len: usize, count: usize) {
-    let problem = Reduce::<f32>::new(len, count);
     let work = format!("sums of {count} segments of f32");
-    let aim = Aim {
-        share: (len == LARGE).then_some(0.8),
-        ratio: Some(1.0),
-    };
-    let spec = spec(work, len, problem.bytes(), Bound::Read, aim);
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |sets, place| {
-        let mut rivals = Vec::new();
-        if place.peers.wanted() {
-            let cub = place.peers.cub().and_then(|cub| {
-                let work = cub.segments("f32", count)?;
-                let outputs = (0..place.count).map(|_| place.device.zeros::<f32>(count));
-                let outputs = outputs.collect::<Result<Vec<_>>>()?;
-                Ok(local(
-                    (work, outputs),
-                    |(work, outputs), set| {
-                        let (values, segments) = &sets.inputs()[set];
-                        let values = values.view().device_pointer();
-                        let to = pointer(&mut outputs[set]);
-                        work([values, segments.device_pointer(), to])
-                    },
-                    |(_, outputs), set| {
-                        let sums = outputs[set].to_vec()?.into_iter().map(Value::Sum);
-                        Ok(sets.check(set, &Results(sums.collect())))
-                    },
-                ))
-            });
-            rivals.push(rival("CUB", cub));
-        }
-        Ok(rivals)
-    });
+    let spec = spec(work, len, Bound::Read).aim((len == LARGE).then_some(0.8), 1.0);
+    case(
+        bench,
+        spec,
+        Reduce::<f32>::new(len, count),
+        |sets, place| {
+            place.cub(|cub| {
+                let mut cub = cub.segments("f32", count)?;
+                let work = move |(values, segments): &(Vector<f32>, Segments), to| {
+                    cub([address(values), segments.device_pointer(), to])
+                };
+                let answer = |sums: Vec<f32>| Results(sums.into_iter().map(Value::Sum).collect());
+                writing(sets, place.outputs(count)?, work, answer)
+            })
+        },
+    );
 }
 
-/// The aim for runs of keys.
-const RUNS: Aim = Aim {
-    share: None,
-    ratio: Some(1.3),
-};
+/// The aim of the ratio for runs of keys.
+const RUNS: f64 = 1.3;
 
 fn lengths(bench: &mut Bench, len: usize) {
-    let problem = Lengths::<u8>::new(len);
-    let work = "run lengths of u8".to_owned();
-    let spec = spec(work, len, problem.bytes(), Bound::Copy, RUNS);
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |sets, place| {
-        let mut rivals = Vec::new();
-        if place.peers.wanted() {
-            let cub = place.peers.cub().and_then(|cub| {
-                let work = cub.lengths("u8", len)?;
-                let outputs = Output::<i32>::of(place, len)?;
-                Ok(local(
-                    (work, outputs),
-                    |(work, outputs), set| {
-                        let input = sets.inputs()[set].view().device_pointer();
-                        let [keys, lengths, count] = outputs[set].pointers();
-                        work([input, keys, lengths, count])
-                    },
-                    |(_, outputs), set| {
-                        let Runs { keys, values } = outputs[set].runs()?;
-                        let values = values.into_iter().map(|length| length as u64).collect();
-                        Ok(sets.check(set, &Runs { keys, values }))
-                    },
-                ))
-            });
-            rivals.push(rival("CUB", cub));
-        }
-        Ok(rivals)
+    let spec = spec("run lengths of u8", len, Bound::Copy).aim(None, RUNS);
+    case(bench, spec, Lengths::<u8>::new(len), |sets, place| {
+        place.cub(|cub| {
+            Ok(local(
+                (cub.lengths("u8", len)?, Output::<i32>::of(place, len)?),
+                |(work, outputs), set| {
+                    let [keys, lengths, count] = outputs[set].pointers();
+                    work([address(&sets.inputs()[set]), keys, lengths, count])
+                },
+                |(_, outputs), set| {
+                    let Runs { keys, values } = outputs[set].runs()?;
+                    let values = values.into_iter().map(|length| length as u64).collect();
+                    Ok(sets.check(set, &Runs { keys, values }))
+                },
+            ))
+        })
     });
 }
 
 fn sums_by_key(bench: &mut Bench, len: usize) {
-    let problem = ByKey::<u8, f32>::new(len);
-    let work = "sums of f32 by keys of u8".to_owned();
-    let spec = spec(work, len, problem.bytes(), Bound::Copy, RUNS);
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |sets, place| {
-        let mut rivals = Vec::new();
-        if place.peers.wanted() {
-            let cub = place.peers.cub().and_then(|cub| {
-                let work = cub.by_key("u8", len)?;
-                let outputs = Output::<f32>::of(place, len)?;
-                Ok(local(
-                    (work, outputs),
-                    |(work, outputs), set| {
-                        let (keys, values) = &sets.inputs()[set];
-                        let from = [keys.view().device_pointer(), values.view().device_pointer()];
-                        let [keys, sums, count] = outputs[set].pointers();
-                        work([from[0], from[1], keys, sums, count])
-                    },
-                    |(_, outputs), set| Ok(sets.check(set, &outputs[set].runs()?)),
-                ))
-            });
-            rivals.push(rival("CUB", cub));
-        }
-        Ok(rivals)
+    let spec = spec("sums of f32 by keys of u8", len, Bound::Copy).aim(None, RUNS);
+    case(bench, spec, ByKey::<u8, f32>::new(len), |sets, place| {
+        place.cub(|cub| {
+            Ok(local(
+                (cub.by_key("u8", len)?, Output::<f32>::of(place, len)?),
+                |(work, outputs), set| {
+                    let (keys, values) = &sets.inputs()[set];
+                    let [firsts, sums, count] = outputs[set].pointers();
+                    work([address(keys), address(values), firsts, sums, count])
+                },
+                |(_, outputs), set| Ok(sets.check(set, &outputs[set].runs()?)),
+            ))
+        })
     });
 }
 

@@ -1,13 +1,11 @@
 //! Selections, compared with CUB: elements above a value, by flags, and the first of each run.
 
-use warpwright_workloads::Problem;
 use warpwright_workloads::sample::{self, Make};
 use warpwright_workloads::select::{Kind, Selected, Selection, Value};
 
-use super::super::peers::rival;
-use super::super::{Bench, Spec, local, pointer, power};
-use super::{Place, case};
-use crate::record::{Aim, Bound};
+use super::super::{Bench, Spec, address, local, pointer};
+use super::case;
+use crate::record::Bound;
 
 /// The length that the aims above 1 are for.
 const LARGE: usize = 1 << 28;
@@ -66,46 +64,27 @@ fn of<T: Value + Default>(
         ("unique bytes", LARGE) => 1.3,
         _ => 1.0,
     };
-    let spec = Spec {
-        family: "select",
-        work: name.to_owned(),
-        size: power(len),
-        elements: len,
-        bytes: problem.bytes(),
-        operations: 0,
-        bound: Bound::Copy,
-        aim: Aim {
-            share: None,
-            ratio: Some(ratio),
-        },
-    };
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |sets, place| {
-        let Place { device, peers, .. } = place;
-        let mut rivals = Vec::new();
-        if peers.wanted() {
-            let cub = peers.cub().and_then(|cub| {
-                // The flags are the same for all sets.
-                let flags = sets.inputs()[0].1.view().device_pointer();
-                let mut count = device.zeros::<i32>(1)?;
-                let places = [flags, pointer(&mut count)];
-                let work = cub.select(element, operation, above, places, len)?;
-                let output = device.zeros::<T>(len)?;
-                Ok(local(
-                    (work, output, count),
-                    |(work, output, _), set| {
-                        let input = sets.inputs()[set].0.view().device_pointer();
-                        work(input, pointer(output))
-                    },
-                    |(_, output, count), set| {
-                        let count = count.to_vec()?[0] as usize;
-                        let elements = output.slice(..count)?.to_vec()?;
-                        Ok(sets.check(set, &Selected { elements, count }))
-                    },
-                ))
-            });
-            rivals.push(rival("CUB", cub));
-        }
-        Ok(rivals)
+    let spec = Spec::of("select", name, len, Bound::Copy).aim(None, ratio);
+    case(bench, spec, problem, |sets, place| {
+        place.cub(|cub| {
+            // The flags are the same for all sets.
+            let flags = address(&sets.inputs()[0].1);
+            Ok(local(
+                (
+                    cub.select(element, operation, above, len)?,
+                    place.device.zeros::<T>(len)?,
+                    place.device.zeros::<i32>(1)?,
+                ),
+                move |(work, output, count), set| {
+                    let input = address(&sets.inputs()[set].0);
+                    work([input, flags, pointer(output), pointer(count)])
+                },
+                |(_, output, count), set| {
+                    let count = count.to_vec()?[0] as usize;
+                    let elements = output.slice(..count)?.to_vec()?;
+                    Ok(sets.check(set, &Selected { elements, count }))
+                },
+            ))
+        })
     })
 }

@@ -1,15 +1,14 @@
 //! Sorts of keys, and of keys with values, compared with CUB, and positions of sorted keys, compared with PyTorch's `argsort`.
 
 use serde_json::json;
-use warpwright_workloads::Problem;
+use warpwright::ops::segments::Segments;
 use warpwright_workloads::sample::Make;
 use warpwright_workloads::sort::{Input, Key, Sort, SortSegments, Sorted, With};
 
-use super::super::peers::rival;
-use super::super::{Bench, Result, Spec, local, pointer, power};
+use super::super::{Bench, Result, Spec, address, local, pointer};
 use super::top_k::uniform;
-use super::{Place, case};
-use crate::record::{Aim, Bound};
+use super::{case, writing};
+use crate::record::Bound;
 
 pub(super) fn run(bench: &mut Bench) {
     let sizes = [1 << 16, 1 << 20, 1 << 24, 1 << 28];
@@ -41,56 +40,31 @@ pub(super) fn run(bench: &mut Bench) {
 fn segments(bench: &mut Bench, len: usize, count: usize) {
     let problem = SortSegments::<u32>::new(len, count);
     let work = format!("{count} segments of u32");
-    let spec = spec(work, len, problem.bytes(), 1.0);
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |sets, Place { device, peers, .. }| {
-        if !peers.wanted() {
-            return Ok(Vec::new());
-        }
-        let cub = peers.cub().and_then(|cub| {
-            let sort = cub.sort_segments("u32", len, count)?;
-            Ok(local(
-                (sort, device.zeros::<u32>(len)?),
-                |(sort, sorted), set| {
-                    let (Input { keys, .. }, segments) = &sets.inputs()[set];
-                    let keys = keys.view().device_pointer();
-                    sort([keys, segments.device_pointer(), pointer(sorted)])
-                },
-                |(_, sorted), set| {
-                    let (keys, values) = (sorted.to_vec()?, Vec::new());
-                    Ok(sets.check(set, &Sorted { keys, values }))
-                },
-            ))
-        });
-        Ok(vec![rival("CUB", cub)])
+    case(bench, spec(work, len, 1.0), problem, |sets, place| {
+        place.cub(|cub| {
+            let mut cub = cub.sort_segments("u32", len, count)?;
+            let work = move |(input, segments): &(Input<u32>, Segments), to| {
+                cub([address(&input.keys), segments.device_pointer(), to])
+            };
+            let answer = |keys| Sorted {
+                keys,
+                values: Vec::new(),
+            };
+            writing(sets, place.output(len)?, work, answer)
+        })
     });
 }
 
 /// Positions, compared with PyTorch's, which have 64 bits. CUB has no sort of positions.
 fn positions<K: Key>(bench: &mut Bench, len: usize, problem: Sort<K>, python: &str) {
     let work = format!("positions of {}", K::NAME);
-    let spec = spec(work, len, problem.bytes(), 2.0);
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |_, Place { peers, count, .. }| {
-        let request = json!({"work": "argsort", "shape": [len], "element": python, "sets": count});
-        Ok(peers.framework_rivals(&[("PyTorch", None)], &request))
+    case(bench, spec(work, len, 2.0), problem, |_, place| {
+        place.pytorch(json!({"work": "argsort", "shape": [len], "element": python}))
     });
 }
 
-fn spec(work: String, len: usize, bytes: usize, ratio: f64) -> Spec {
-    Spec {
-        family: "sort",
-        work,
-        size: power(len),
-        elements: len,
-        bytes,
-        operations: 0,
-        bound: Bound::Copy,
-        aim: Aim {
-            share: None,
-            ratio: Some(ratio),
-        },
-    }
+fn spec(work: String, len: usize, ratio: f64) -> Spec {
+    Spec::of("sort", work, len, Bound::Copy).aim(None, ratio)
 }
 
 fn alone<K: Key>(bench: &mut Bench, len: usize) {
@@ -121,50 +95,37 @@ fn of<K: Key>(
     with: With,
     ratio: f64,
 ) {
-    let spec = spec(work, len, problem.bytes(), ratio);
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |sets, place| {
-        let Place {
-            device,
-            peers,
-            count,
-        } = place;
-        let mut rivals = Vec::new();
-        if peers.wanted() {
-            let cub = peers.cub().and_then(|cub| {
-                let sort = cub.sort(K::NAME, with != With::Nothing, len)?;
-                let outputs = (0..*count).map(|_| {
-                    let moved = |is_wanted: bool| if is_wanted { len } else { 0 };
-                    Ok((
-                        device.zeros::<K>(len)?,
-                        device.zeros::<u32>(moved(with == With::Words))?,
-                        device.zeros::<u64>(moved(with == With::Longs))?,
-                    ))
-                });
-                let outputs: Result<Vec<_>, warpwright::Error> = outputs.collect();
-                Ok(local(
-                    (sort, outputs?),
-                    move |(sort, outputs), set| {
-                        let input = &sets.inputs()[set];
-                        let (keys, words, longs) = &mut outputs[set];
-                        let values = match with {
-                            With::Longs => [input.longs.view().device_pointer(), pointer(longs)],
-                            _ => [input.words.view().device_pointer(), pointer(words)],
-                        };
-                        let [from, to] = [input.keys.view().device_pointer(), pointer(keys)];
-                        sort([from, to, values[0], values[1]])
-                    },
-                    |(_, outputs), set| {
-                        let (keys, words, longs) = &outputs[set];
-                        let mut values = longs.to_vec()?;
-                        values.extend(words.to_vec()?.into_iter().map(u64::from));
-                        let keys = keys.to_vec()?;
-                        Ok(sets.check(set, &Sorted { keys, values }))
-                    },
+    case(bench, spec(work, len, ratio), problem, |sets, place| {
+        place.cub(|cub| {
+            let sort = cub.sort(K::NAME, with != With::Nothing, len)?;
+            let outputs = (0..place.count).map(|_| {
+                let moved = |is_wanted: bool| if is_wanted { len } else { 0 };
+                Ok((
+                    place.device.zeros::<K>(len)?,
+                    place.device.zeros::<u32>(moved(with == With::Words))?,
+                    place.device.zeros::<u64>(moved(with == With::Longs))?,
                 ))
             });
-            rivals.push(rival("CUB", cub));
-        }
-        Ok(rivals)
+            let outputs: Result<Vec<_>, warpwright::Error> = outputs.collect();
+            Ok(local(
+                (sort, outputs?),
+                move |(sort, outputs), set| {
+                    let input = &sets.inputs()[set];
+                    let (keys, words, longs) = &mut outputs[set];
+                    let [values, moved] = match with {
+                        With::Longs => [address(&input.longs), pointer(longs)],
+                        _ => [address(&input.words), pointer(words)],
+                    };
+                    sort([address(&input.keys), pointer(keys), values, moved])
+                },
+                |(_, outputs), set| {
+                    let (keys, words, longs) = &outputs[set];
+                    let mut values = longs.to_vec()?;
+                    values.extend(words.to_vec()?.into_iter().map(u64::from));
+                    let keys = keys.to_vec()?;
+                    Ok(sets.check(set, &Sorted { keys, values }))
+                },
+            ))
+        })
     })
 }

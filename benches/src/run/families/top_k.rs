@@ -2,14 +2,13 @@
 //! `median`. CUB has neither.
 
 use serde_json::json;
-use warpwright_workloads::Problem;
 use warpwright_workloads::sample::Make;
 use warpwright_workloads::sort::Key;
 use warpwright_workloads::top_k::{Kth, TopK, TopKSegments};
 
-use super::super::{Bench, Spec, power};
-use super::{Place, case};
-use crate::record::{Aim, Bound};
+use super::super::{Bench, Spec};
+use super::{alone, case};
+use crate::record::Bound;
 
 /// The length that the aims are for.
 const LARGE: usize = 1 << 28;
@@ -44,39 +43,20 @@ pub(super) fn run(bench: &mut Bench) {
 fn segments(bench: &mut Bench, len: usize, count: usize) {
     let k = 10;
     let problem = TopKSegments::new(unit(TopK::new(len, k)), count).random();
-    let spec = Spec {
-        family: "top_k",
-        work: format!("{k} greatest of each of {count} segments of f32"),
-        size: power(len),
-        elements: len,
-        bytes: problem.bytes(),
-        operations: 0,
-        bound: Bound::Read,
-        aim: Aim::default(),
-    };
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |_, _| Ok(Vec::new()));
+    let work = format!("{k} greatest of each of {count} segments of f32");
+    case(
+        bench,
+        Spec::of("top_k", work, len, Bound::Read),
+        problem,
+        alone,
+    );
 }
 
 fn median(bench: &mut Bench, len: usize) {
     let problem = Kth::<f32>::median(len).of("uniform", Make::hashed(uniform));
-    let spec = Spec {
-        family: "top_k",
-        work: "median of f32".to_owned(),
-        size: power(len),
-        elements: len,
-        bytes: problem.bytes(),
-        operations: 0,
-        bound: Bound::Read,
-        aim: Aim {
-            share: None,
-            ratio: Some(1.0),
-        },
-    };
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |_, Place { peers, count, .. }| {
-        let request = json!({"work": "median", "shape": [len], "element": "f4", "sets": count});
-        Ok(peers.framework_rivals(&[("PyTorch", None)], &request))
+    let spec = Spec::of("top_k", "median of f32", len, Bound::Read).aim(None, 1.0);
+    case(bench, spec, problem, |_, place| {
+        place.pytorch(json!({"work": "median", "shape": [len], "element": "f4"}))
     });
 }
 
@@ -98,32 +78,19 @@ fn of<K: Key>(
     problem: TopK<K>,
     python: Option<&'static str>,
 ) {
-    let (what, size) = match height {
-        1 => ("", power(width)),
-        _ => ("each row of ", format!("{height} x {width}")),
-    };
     let is_large = width == LARGE;
-    let spec = Spec {
-        family: "top_k",
-        work: format!("{k} greatest of {what}{}", K::NAME),
-        size,
-        elements: height * width,
-        bytes: problem.bytes(),
-        operations: 0,
-        bound: Bound::Read,
-        aim: Aim {
-            share: is_large.then_some(0.6),
-            ratio: Some(if is_large { 10.0 } else { 1.0 }),
-        },
-    };
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |_, Place { peers, count, .. }| {
-        let Some(python) = python else {
-            return Ok(Vec::new());
-        };
+    let what = if height == 1 { "" } else { "each row of " };
+    let work = format!("{k} greatest of {what}{}", K::NAME);
+    let ratio = if is_large { 10.0 } else { 1.0 };
+    let mut spec =
+        Spec::of("top_k", work, height * width, Bound::Read).aim(is_large.then_some(0.6), ratio);
+    if height > 1 {
+        spec = spec.shape(height, width);
+    }
+    case(bench, spec, problem, |_, place| {
         let shape = [height, width];
-        let request =
-            json!({"work": "top_k", "shape": shape, "element": python, "k": k, "sets": count});
-        Ok(peers.framework_rivals(&[("PyTorch", None)], &request))
-    });
+        python.map_or_else(Vec::new, |python| {
+            place.pytorch(json!({"work": "top_k", "shape": shape, "element": python, "k": k}))
+        })
+    })
 }

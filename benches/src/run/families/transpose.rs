@@ -4,11 +4,11 @@ use std::fmt::Debug;
 
 use serde_json::json;
 use warpwright::Element;
-use warpwright_workloads::{Problem, transpose::Transpose};
+use warpwright_workloads::transpose::Transpose;
 
 use super::super::{Bench, Spec};
-use super::{Place, case};
-use crate::record::{Aim, Bound};
+use super::case;
+use crate::record::Bound;
 
 pub(super) fn run(bench: &mut Bench) {
     // A sweep keeps the outputs of every policy row in memory at once.
@@ -37,23 +37,17 @@ fn of<T: Element + PartialEq + Debug>(
 ) {
     let problem = Transpose::new((height, width), name, from_hash);
     let even = height % 32 == 0 && width % 32 == 0;
-    let spec = Spec {
-        family: "transpose",
-        work: format!("transpose {name}"),
-        size: format!("{height} x {width}"),
-        elements: height * width,
-        bytes: problem.bytes(),
-        operations: 0,
-        bound: Bound::Copy,
-        aim: Aim {
-            share: Some(if even { 0.93 } else { 0.85 }),
-            ratio: Some(1.0),
-        },
-    };
-    let sets = |place: &Place| place.sets(problem);
-    case(bench, spec, sets, |_, Place { peers, count, .. }| {
+    let spec = Spec::of(
+        "transpose",
+        format!("transpose {name}"),
+        height * width,
+        Bound::Copy,
+    )
+    .shape(height, width)
+    .aim(if even { 0.93 } else { 0.85 }, 1.0);
+    case(bench, spec, problem, |_, place| {
         let python = ["u1", "i2", "f4", "f8", "c16"][size_of::<T>().ilog2() as usize];
-        let request = json!({"work": "transpose", "shape": [height, width], "element": python, "sets": count});
-        Ok(peers.framework_rivals(&[("PyTorch", None), ("CuPy", None)], &request))
+        let request = json!({"work": "transpose", "shape": [height, width], "element": python});
+        place.frameworks(&[("PyTorch", None), ("CuPy", None)], request)
     })
 }

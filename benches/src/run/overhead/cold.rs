@@ -1,5 +1,6 @@
 //! The first operation of a process, each measured in a new process.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -13,7 +14,6 @@ use super::super::Result;
 use super::super::driver::Driver;
 use crate::overhead::{Cold, Start};
 use crate::record::Outcome;
-use crate::stats::Times;
 
 /// The program's command for one such process. Its argument is the family.
 pub const COMMAND: &str = "first-operation";
@@ -76,7 +76,7 @@ pub fn starts(family: &str, processes: usize) -> Cold {
         one(family, Some(cache.folder()))?;
         Ok(start(family, processes, Some(cache.folder())))
     });
-    let cached = cached.unwrap_or_else(|error| failed(&error.to_string()));
+    let cached = cached.unwrap_or_else(failed);
     Cold {
         family: family.to_owned(),
         uncached,
@@ -88,14 +88,11 @@ fn start(family: &str, processes: usize, cache: Option<&Path>) -> Start {
     let told: Result<Vec<Told>> = (0..processes).map(|_| one(family, cache)).collect();
     let told = match told {
         Ok(told) => told,
-        Err(error) => return failed(&error.to_string()),
+        Err(error) => return failed(error),
     };
     let times = |of: fn(&Told) -> f64| {
         let times: Vec<f64> = told.iter().map(of).collect();
-        match Times::of(&times, 1) {
-            Some(times) => Outcome::Timed(times),
-            None => Outcome::Failed("times above 0 required".to_owned()),
-        }
+        Outcome::of(&times, 1)
     };
     Start {
         context: times(|told| told.context),
@@ -103,8 +100,8 @@ fn start(family: &str, processes: usize, cache: Option<&Path>) -> Start {
     }
 }
 
-fn failed(reason: &str) -> Start {
-    let outcome = Outcome::Failed(reason.to_owned());
+fn failed(error: Box<dyn Error>) -> Start {
+    let outcome = Outcome::from(error);
     Start {
         context: outcome.clone(),
         first: outcome,

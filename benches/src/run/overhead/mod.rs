@@ -16,7 +16,6 @@ use super::driver::Driver;
 use super::{Result, Scale};
 use crate::overhead::{Calls, Cold, Form};
 use crate::record::Outcome;
-use crate::stats::Times;
 
 /// The approximate duration of a sample.
 const SAMPLE: Duration = Duration::from_millis(2);
@@ -55,11 +54,8 @@ pub fn first_operations(scale: Scale, wanted: &[&str], mut report: impl FnMut(&C
 
 /// Measures one case in one form.
 fn of(case: &mut Case<'_>, form: Form, samples: usize) -> Calls {
-    let (ours, bare) = match timed(case, form, samples) {
-        Ok([ours, bare]) => (Outcome::Timed(ours), Outcome::Timed(bare)),
-        Err(Stopped::Wrong(text)) => (Outcome::Wrong(text.clone()), Outcome::Wrong(text)),
-        Err(Stopped::Failed(text)) => (Outcome::Failed(text.clone()), Outcome::Failed(text)),
-    };
+    let stopped = |outcome: Outcome| [outcome.clone(), outcome];
+    let [ours, bare] = timed(case, form, samples).unwrap_or_else(stopped);
     Calls {
         family: case.family.to_owned(),
         work: case.work.clone(),
@@ -69,20 +65,9 @@ fn of(case: &mut Case<'_>, form: Form, samples: usize) -> Calls {
     }
 }
 
-enum Stopped {
-    Wrong(String),
-    Failed(String),
-}
-
-impl From<Box<dyn std::error::Error>> for Stopped {
-    fn from(error: Box<dyn std::error::Error>) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
-/// Returns our times and those of the bare calls, after both answers were verified.
-fn timed(case: &mut Case<'_>, form: Form, samples: usize) -> Result<[Times; 2], Stopped> {
-    case.verify()?.map_err(Stopped::Wrong)?;
+/// Returns our times and those of the bare calls, after both answers were verified, or the outcome of both.
+fn timed(case: &mut Case<'_>, form: Form, samples: usize) -> Result<[Outcome; 2], Outcome> {
+    case.verify()?.map_err(Outcome::Wrong)?;
     let ours = |case: &mut Case<'_>| match form {
         Form::Prepared => case.again(),
         Form::Once => case.once().map(drop),
@@ -104,11 +89,7 @@ fn timed(case: &mut Case<'_>, form: Form, samples: usize) -> Result<[Times; 2], 
         times[0].push(sample(&ours, repeats)?);
         times[1].push(sample(&bare, repeats)?);
     }
-    let [ours, bare] = times.map(|times| Times::of(&times, repeats));
-    match (ours, bare) {
-        (Some(ours), Some(bare)) => Ok([ours, bare]),
-        _ => Err(Stopped::Failed("times above 0 required".to_owned())),
-    }
+    Ok(times.map(|times| Outcome::of(&times, repeats)))
 }
 
 /// Returns the seconds of one of `repeats` operations.

@@ -1,9 +1,7 @@
 //! CUB: `peers/cub.cu`, compiled with nvcc if that is installed, in several parts at once.
 
-mod segments;
-
 use std::collections::HashMap;
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_void};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -49,71 +47,11 @@ const PARTS: &[(&str, &str)] = &[
     ("lengths", "u8"),
 ];
 
-type Reduce = unsafe extern "C" fn(
-    c_int,
-    *mut c_void,
-    *mut usize,
-    *const c_void,
-    *mut c_void,
-    c_int,
-    *mut c_void,
-) -> c_int;
-type Rows = unsafe extern "C" fn(
-    *mut c_void,
-    *mut usize,
-    *const c_void,
-    *mut c_void,
-    c_int,
-    c_int,
-    *mut c_void,
-) -> c_int;
-type Scan = unsafe extern "C" fn(
-    *mut c_void,
-    *mut usize,
-    *const c_void,
-    *mut c_void,
-    usize,
-    *mut c_void,
-) -> c_int;
-type Histogram = unsafe extern "C" fn(
-    *mut c_void,
-    *mut usize,
-    *const c_void,
-    *mut c_uint,
-    c_int,
-    f64,
-    f64,
-    c_int,
-    *mut c_void,
-) -> c_int;
-type Sort = unsafe extern "C" fn(
-    *mut c_void,
-    *mut usize,
-    *const c_void,
-    *mut c_void,
-    *const c_void,
-    *mut c_void,
-    usize,
-    *mut c_void,
-) -> c_int;
-
-type Select = unsafe extern "C" fn(
-    c_int,
-    *mut c_void,
-    *mut usize,
-    *const c_void,
-    *const u8,
-    *mut c_void,
-    *mut c_int,
-    f64,
-    c_int,
-    *mut c_void,
-) -> c_int;
-
 /// The compiled parts.
 pub struct Cub {
     parts: HashMap<(&'static str, &'static str), Result<Library, String>>,
-    version: String,
+    /// The version of the toolkit.
+    pub version: String,
     device: Device,
     stream: *mut c_void,
 }
@@ -132,7 +70,7 @@ impl Cub {
     ///
     /// # Errors
     /// Returns the reason why CUB is missing.
-    pub fn compile(device: &Device) -> Result<Self, String> {
+    pub fn open(device: &Device) -> Result<Self, String> {
         let nvcc = compiler()?;
         let (Some(stream), Some((major, minor))) =
             (device.cuda_stream(), device.info().compute_capability)
@@ -171,11 +109,6 @@ impl Cub {
         })
     }
 
-    /// Returns the name and version.
-    pub fn version(&self) -> String {
-        self.version.clone()
-    }
-
     /// Returns a function for an element type.
     fn function<F: Copy>(&self, part: &'static str, element: &'static str) -> Result<F, Absent> {
         let library = match self.parts.get(&(part, element)) {
@@ -190,20 +123,8 @@ impl Cub {
             .map_err(|error| Absent::Failed(error.to_string()))
     }
 
-    /// Returns a function that calls CUB with the temporary storage that it requires, from input and result addresses.
-    fn with_room<F: Fn(*mut c_void, *mut usize, u64, u64) -> c_int>(
-        &self,
-        call: F,
-    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<F>, Absent> {
-        let call = move |room: *mut c_void, bytes: *mut usize, [from, to]: [u64; 2]| {
-            call(room, bytes, from, to)
-        };
-        let mut work = self.with_addresses(call)?;
-        Ok(move |from, to| work([from, to]))
-    }
-
-    /// The same for a function of several addresses.
-    fn with_addresses<const N: usize, F: Fn(*mut c_void, *mut usize, [u64; N]) -> c_int>(
+    /// Returns a function that calls CUB with the temporary storage that it requires, from the addresses that it takes.
+    fn with_room<const N: usize, F: Fn(*mut c_void, *mut usize, [u64; N]) -> c_int>(
         &self,
         call: F,
     ) -> Result<impl FnMut([u64; N]) -> Result<()> + use<N, F>, Absent> {
@@ -218,197 +139,119 @@ impl Cub {
             ))?)
         })
     }
+}
 
+/// Makes the methods of [`Cub`] that prepare its parts. A method takes the type of the elements and the given numbers. A part
+/// of the source takes its operation if it has several, the temporary storage, addresses, other numbers, and the stream; the
+/// prepared function takes the addresses.
+macro_rules! parts {
+    ($(
+        $(#[$doc:meta])*
+        $method:ident($($given:ident: $given_type:ty),*) = $part:expr,
+            $($operation:ident;)? [$($address:ident: $pointer:ty),*], $($number:ident: $type:ty = $value:expr),*;
+    )*) => {
+        impl Cub {
+            $(
+                $(#[$doc])*
+                ///
+                /// # Errors
+                /// Returns an error if CUB is missing or could not be prepared.
+                pub fn $method(
+                    &self,
+                    element: &'static str,
+                    $($given: $given_type),*
+                ) -> Result<impl FnMut([u64; addresses!($($address)*)]) -> Result<()> + use<>, Absent> {
+                    type Part = unsafe extern "C" fn(
+                        $(operation!($operation),)?
+                        *mut c_void,
+                        *mut usize,
+                        $($pointer,)*
+                        $($type,)*
+                        *mut c_void,
+                    ) -> c_int;
+                    let (part, stream) = (self.function::<Part>($part, element)?, self.stream);
+                    $(let $number: $type = $value;)*
+                    // SAFETY: the arguments are as in the source. The callers give the addresses of as much as it reads and
+                    // writes.
+                    self.with_room(move |room, bytes, [$($address),*]: [u64; addresses!($($address)*)]| unsafe {
+                        part($($operation,)? room, bytes, $($address as $pointer,)* $($number,)* stream)
+                    })
+                }
+            )*
+        }
+    };
+}
+
+/// Returns the type of the number of an operation.
+macro_rules! operation {
+    ($name:ident) => {
+        c_int
+    };
+}
+
+/// Returns the number of addresses.
+macro_rules! addresses {
+    ($($name:ident)*) => {
+        [$(stringify!($name)),*].len()
+    };
+}
+
+parts! {
     /// Returns a reduction of `len` elements, with `operation` as in the source. It takes the addresses of input and result.
-    ///
-    /// # Errors
-    /// Returns an error if CUB is missing or could not be prepared.
-    pub fn reduce(
-        &self,
-        element: &'static str,
-        operation: i32,
-        len: usize,
-    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
-        let (function, len, stream) = (
-            self.function::<Reduce>("reduce", element)?,
-            count(len)?,
-            self.stream,
-        );
-        // SAFETY: the arguments are as in the source; the callers give addresses of this many elements, and of room for a
-        // result.
-        let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
-            function(
-                operation,
-                room,
-                bytes,
-                from as *const c_void,
-                to as *mut c_void,
-                len,
-                stream,
-            )
-        };
-        self.with_room(call)
-    }
+    reduce(operation: c_int, len: usize) = "reduce",
+        operation; [from: *const c_void, to: *mut c_void], len: c_int = count(len)?;
 
     /// Returns the sums of the rows of a matrix. It takes the addresses of input and results.
-    ///
-    /// # Errors
-    /// Returns an error if CUB is missing or could not be prepared.
-    pub fn rows(
-        &self,
-        element: &'static str,
-        height: usize,
-        width: usize,
-    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
-        let function = self.function::<Rows>("rows", element)?;
-        let (height, width, stream) = (count(height)?, count(width)?, self.stream);
-        count((height as usize).saturating_mul(width as usize))?;
-        // SAFETY: as above.
-        let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
-            function(
-                room,
-                bytes,
-                from as *const c_void,
-                to as *mut c_void,
-                height,
-                width,
-                stream,
-            )
-        };
-        self.with_room(call)
-    }
+    rows(height: usize, width: usize) = "rows",
+        [from: *const c_void, to: *mut c_void],
+        height: c_int = count(height.saturating_mul(width)).and(count(height))?, width: c_int = count(width)?;
 
     /// Returns the cumulative sums of `len` elements. It takes the addresses of input and results.
-    ///
-    /// # Errors
-    /// Returns an error if CUB is missing or could not be prepared.
-    pub fn scan(
-        &self,
-        element: &'static str,
-        len: usize,
-    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
-        self.scan_part("scan", element, len)
-    }
+    scan(len: usize) = "scan", [from: *const c_void, to: *mut c_void], len: usize = len;
 
     /// Returns the cumulative sums in `u32` of `len` elements. It takes the addresses of input and results.
-    ///
-    /// # Errors
-    /// Returns an error if CUB is missing or could not be prepared.
-    pub fn scan_wide(
-        &self,
-        element: &'static str,
-        len: usize,
-    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
-        self.scan_part("scan_wide", element, len)
-    }
+    scan_wide(len: usize) = "scan_wide", [from: *const c_void, to: *mut u32], len: usize = len;
 
-    fn scan_part(
-        &self,
-        part: &'static str,
-        element: &'static str,
-        len: usize,
-    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
-        let (function, stream) = (self.function::<Scan>(part, element)?, self.stream);
-        // SAFETY: as above; there are as many results as elements.
-        let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
-            function(
-                room,
-                bytes,
-                from as *const c_void,
-                to as *mut c_void,
-                len,
-                stream,
-            )
-        };
-        self.with_room(call)
-    }
-
-    /// Returns a selection of `len` elements, with `operation` as in the source. It takes the addresses of input and result;
-    /// the flags, if the operation takes any, and the count, of 32 bits, are the same for all inputs.
-    ///
-    /// # Errors
-    /// Returns an error if CUB is missing or could not be prepared.
-    pub fn select(
-        &self,
-        element: &'static str,
-        operation: i32,
-        above: f64,
-        [flags, count]: [u64; 2],
-        len: usize,
-    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
-        let (function, len, stream) = (
-            self.function::<Select>("select", element)?,
-            self::count(len)?,
-            self.stream,
-        );
-        // SAFETY: as above; the result has room for all elements.
-        let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
-            function(
-                operation,
-                room,
-                bytes,
-                from as *const c_void,
-                flags as *const u8,
-                to as *mut c_void,
-                count as *mut c_int,
-                above,
-                len,
-                stream,
-            )
-        };
-        self.with_room(call)
-    }
+    /// Returns a selection of `len` elements, with `operation` as in the source. It takes the addresses of the input, of the
+    /// flags, which may be null if the operation takes none, of the result, and of the count, of 32 bits.
+    select(operation: c_int, above: f64, len: usize) = "select",
+        operation; [from: *const c_void, flags: *const u8, to: *mut c_void, found: *mut c_int],
+        above: f64 = above, len: c_int = count(len)?;
 
     /// Returns a histogram of `len` values. It takes the addresses of input and counts, which have 32 bits.
-    ///
-    /// # Errors
-    /// Returns an error if CUB is missing or could not be prepared.
-    pub fn histogram(
-        &self,
-        element: &'static str,
-        len: usize,
-        bins: usize,
-        range: (f64, f64),
-    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
-        let function = self.function::<Histogram>("histogram", element)?;
-        let (len, bins, stream) = (count(len)?, count(bins)?, self.stream);
-        // SAFETY: as above.
-        let call = move |room: *mut c_void, bytes: *mut usize, from: u64, to: u64| unsafe {
-            function(
-                room,
-                bytes,
-                from as *const c_void,
-                to as *mut c_uint,
-                bins,
-                range.0,
-                range.1,
-                len,
-                stream,
-            )
-        };
-        self.with_room(call)
-    }
+    histogram(len: usize, bins: usize, range: (f64, f64)) = "histogram",
+        [from: *const c_void, to: *mut u32],
+        bins: c_int = count(bins)?, low: f64 = range.0, high: f64 = range.1, len: c_int = count(len)?;
 
     /// Returns a sort of `len` keys, with values of their size if `has_values`. It takes the addresses of the keys, of the
     /// sorted keys, of the values, and of those in the order of their keys.
-    ///
-    /// # Errors
-    /// Returns an error if CUB is missing or could not be prepared.
-    pub fn sort(
-        &self,
-        element: &'static str,
-        has_values: bool,
-        len: usize,
-    ) -> Result<impl FnMut([u64; 4]) -> Result<()> + use<>, Absent> {
-        let part = if has_values { "pairs" } else { "sort" };
-        let (function, stream) = (self.function::<Sort>(part, element)?, self.stream);
-        // SAFETY: as above.
-        let call = move |room: *mut c_void, bytes: *mut usize, all: [u64; 4]| unsafe {
-            let [keys, sorted, values, moved] = all.map(|address| address as *mut c_void);
-            function(room, bytes, keys, sorted, values, moved, len, stream)
-        };
-        self.with_addresses(call)
-    }
+    sort(has_values: bool, len: usize) = if has_values { "pairs" } else { "sort" },
+        [keys: *const c_void, sorted: *mut c_void, values: *const c_void, moved: *mut c_void], len: usize = len;
+
+    /// Returns the sums of `count` segments. It takes the addresses of the elements, of the offsets, which have 32 bits and are
+    /// one more, and of the sums.
+    segments(count: usize) = "segments",
+        [from: *const c_void, offsets: *const u32, to: *mut c_void], count: usize = count;
+
+    /// Returns a sort of the keys of each of `count` segments of `len` keys. It takes the addresses of the keys, of the
+    /// offsets, which have 32 bits and are one more than the segments, and of the sorted keys.
+    sort_segments(len: usize, count: usize) = "sort_segments",
+        [from: *const c_void, offsets: *const u32, to: *mut c_void], len: usize = len, count: usize = count;
+
+    /// Returns the cumulative sums of `len` values of `f32` by their keys. It takes the addresses of keys, values and sums.
+    scan_by_key(len: usize) = "scan_by_key",
+        [keys: *const c_void, values: *const f32, sums: *mut f32], len: c_int = count(len)?;
+
+    /// Returns the sums of `len` values of `f32` by their keys. It takes the addresses of keys, values, the first keys of the
+    /// runs, sums, and the number of runs, of 32 bits. The results have room for a run per key.
+    by_key(len: usize) = "by_key",
+        [keys: *const c_void, values: *const f32, firsts: *mut c_void, sums: *mut f32, found: *mut c_int],
+        len: c_int = count(len)?;
+
+    /// Returns the lengths of the runs of `len` keys. It takes the addresses of keys, the first keys of the runs, lengths and
+    /// the number of runs, both of 32 bits. The results have room for a run per key.
+    lengths(len: usize) = "lengths",
+        [keys: *const c_void, firsts: *mut c_void, lengths: *mut c_int, found: *mut c_int], len: c_int = count(len)?;
 }
 
 fn count(number: usize) -> Result<c_int, Absent> {

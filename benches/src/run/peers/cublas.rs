@@ -1,16 +1,17 @@
 //! cuBLAS.
 
 use std::ffi::{c_int, c_longlong, c_uint, c_void};
+use std::ptr::{from_ref, null_mut};
 use std::rc::Rc;
 
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
-use libloading::Library;
 use warpwright::Device;
 use warpwright::ops::gemm::Rounded;
 
 use super::super::Result;
-use super::{Absent, library};
+use super::library::functions;
+use super::{Absent, check};
 
 /// The file names to look for.
 pub const NAMES: [&str; 4] = [
@@ -23,20 +24,59 @@ pub const NAMES: [&str; 4] = [
 const MATH: (c_uint, c_uint) = (0, 2);
 const TF32: c_uint = 3;
 
+type Raw = *mut c_void;
+type Matrix = *const c_void;
+
+functions! {
+    /// The functions, with the signatures of `cublas_v2.h`. cuBLAS is column-major, so that B comes before A.
+    Functions -> c_uint:
+    create = "cublasCreate_v2" (*mut Raw);
+    destroy = "cublasDestroy_v2" (Raw);
+    set_stream = "cublasSetStream_v2" (Raw, Raw);
+    version = "cublasGetVersion_v2" (Raw, *mut c_int);
+    set_math = "cublasSetMathMode" (Raw, c_uint);
+    // Handle; transpositions; sides; factor; B and its lines; A and its lines; factor; C and its lines.
+    single = "cublasSgemm_v2" (
+        Raw, c_uint, c_uint, c_int, c_int, c_int, Matrix, Matrix, c_int, Matrix, c_int, Matrix, Raw, c_int
+    );
+    double = "cublasDgemm_v2" (
+        Raw, c_uint, c_uint, c_int, c_int, c_int, Matrix, Matrix, c_int, Matrix, c_int, Matrix, Raw, c_int
+    );
+    // The same with the type of each matrix behind it, then the type of sums, and the algorithm.
+    extended = "cublasGemmEx" (
+        Raw, c_uint, c_uint, c_int, c_int, c_int, Matrix, Matrix, c_uint, c_int, Matrix, c_uint, c_int,
+        Matrix, Raw, c_uint, c_int, c_uint, c_int
+    );
+    // The same with the distance to the next matrix behind the lines of each, and the number of products.
+    of_stacks = "cublasGemmStridedBatchedEx" (
+        Raw, c_uint, c_uint, c_int, c_int, c_int, Matrix, Matrix, c_uint, c_int, c_longlong, Matrix, c_uint, c_int, c_longlong,
+        Matrix, Raw, c_uint, c_int, c_longlong, c_int, c_uint, c_int
+    );
+}
+
 /// The library and one of its handles, in our stream.
 pub struct Cublas {
     handle: Rc<Handle>,
-    version: String,
+    /// Its version and path.
+    pub version: String,
 }
 
 struct Handle {
-    library: Library,
-    raw: *mut c_void,
+    functions: Functions,
+    raw: Raw,
 }
 
-/// The GEMM that takes the types of matrices, and the one that computes any number of products.
-const EXTENDED: &str = "cublasGemmEx";
-const OF_STACKS: &str = "cublasGemmStridedBatchedEx";
+/// A GEMM of the library.
+#[derive(Debug, Clone, Copy)]
+pub enum Function {
+    /// That of `f32`.
+    Single,
+    /// That of `f64`.
+    Double,
+    /// That of the types with given numbers.
+    Extended,
+}
+
 /// `CUBLAS_GEMM_DEFAULT`.
 const ALGORITHM: c_int = -1;
 
@@ -103,8 +143,8 @@ impl Types {
 pub trait Blas: Copy + 'static {
     /// The type of factors and sums.
     type Factor: Copy + 'static;
-    /// The name of the type's GEMM.
-    const FUNCTION: &'static str;
+    /// The type's GEMM.
+    const FUNCTION: Function;
     /// The numbers for the functions that take the types of matrices, if there is a product of two matrices of this type.
     const TYPES: Option<Types>;
     /// The math mode: pedantic if the library might otherwise use shorter numbers.
@@ -121,7 +161,7 @@ macro_rules! types {
     ($($ty:ident: $factor:ident, $function:expr, $types:expr, $math:expr;)*) => { $(
         impl Blas for $ty {
             type Factor = $factor;
-            const FUNCTION: &'static str = $function;
+            const FUNCTION: Function = $function;
             const TYPES: Option<Types> = $types;
             const MATH: c_uint = $math;
             const FACTORS: [$factor; 2] = [1.0, 0.0];
@@ -129,17 +169,17 @@ macro_rules! types {
     )* };
 }
 types! {
-    f32: f32, "cublasSgemm_v2", Some(Types::F32), MATH.1;
-    f64: f64, "cublasDgemm_v2", Some(Types::F64), MATH.0;
-    f16: f32, EXTENDED, Some(Types::half(2)), MATH.0;
-    bf16: f32, EXTENDED, Some(Types::half(14)), MATH.0;
+    f32: f32, Function::Single, Some(Types::F32), MATH.1;
+    f64: f64, Function::Double, Some(Types::F64), MATH.0;
+    f16: f32, Function::Extended, Some(Types::half(2)), MATH.0;
+    bf16: f32, Function::Extended, Some(Types::half(14)), MATH.0;
 }
 
 macro_rules! eight_bits {
     ($($ty:ty: $types:expr;)*) => { $(
         impl Blas for $ty {
             type Factor = f32;
-            const FUNCTION: &'static str = EXTENDED;
+            const FUNCTION: Function = Function::Extended;
             const TYPES: Option<Types> = $types;
             const MATH: c_uint = MATH.0;
             const FACTORS: [f32; 2] = [1.0, 0.0];
@@ -157,87 +197,11 @@ eight_bits! {
 
 impl Blas for i8 {
     type Factor = i32;
-    const FUNCTION: &'static str = EXTENDED;
+    const FUNCTION: Function = Function::Extended;
     const TYPES: Option<Types> = Some(Types::I8);
     const MATH: c_uint = MATH.0;
     const FACTORS: [i32; 2] = [1, 0];
     const ALONG_K: bool = true;
-}
-
-type Gemm<T> = unsafe extern "C" fn(
-    *mut c_void,
-    c_uint,
-    c_uint,
-    c_int,
-    c_int,
-    c_int,
-    *const T,
-    *const c_void,
-    c_int,
-    *const c_void,
-    c_int,
-    *const T,
-    *mut c_void,
-    c_int,
-) -> c_uint;
-
-type GemmEx = unsafe extern "C" fn(
-    *mut c_void,
-    c_uint,
-    c_uint,
-    c_int,
-    c_int,
-    c_int,
-    *const c_void,
-    *const c_void,
-    c_uint,
-    c_int,
-    *const c_void,
-    c_uint,
-    c_int,
-    *const c_void,
-    *mut c_void,
-    c_uint,
-    c_int,
-    c_uint,
-    c_int,
-) -> c_uint;
-
-type GemmOfStacks = unsafe extern "C" fn(
-    *mut c_void,
-    c_uint,
-    c_uint,
-    c_int,
-    c_int,
-    c_int,
-    *const c_void,
-    *const c_void,
-    c_uint,
-    c_int,
-    c_longlong,
-    *const c_void,
-    c_uint,
-    c_int,
-    c_longlong,
-    *const c_void,
-    *mut c_void,
-    c_uint,
-    c_int,
-    c_longlong,
-    c_int,
-    c_uint,
-    c_int,
-) -> c_uint;
-
-/// A GEMM of the library.
-#[derive(Clone, Copy)]
-enum Function<T> {
-    /// Of one type.
-    Typed(Gemm<T>),
-    /// Of the types with these numbers.
-    Extended(GemmEx, Types),
-    /// The same for several products.
-    OfStacks(GemmOfStacks, Types),
 }
 
 impl Cublas {
@@ -245,35 +209,28 @@ impl Cublas {
     ///
     /// # Errors
     /// Returns the reason why it is missing.
-    pub fn open(device: &Device) -> Result<Self, String> {
-        Self::opened(device).map_err(|error| error.to_string())
-    }
-
-    fn opened(device: &Device) -> Result<Self> {
+    pub fn open(device: &Device) -> Result<Self> {
         let stream = device.cuda_stream().ok_or("a CUDA device required")?;
-        let (library, path) = library::open(&NAMES)?;
-        let (mut raw, mut number) = (std::ptr::null_mut(), 0);
-        // SAFETY: the signatures are those of `cublas_v2.h`; the first function writes one handle.
+        let (functions, path) = Functions::open(&NAMES)?;
+        let (mut raw, mut number) = (null_mut(), 0);
+        // SAFETY: the first function writes one handle, the last one a number; the stream is alive.
         unsafe {
-            let create: unsafe extern "C" fn(*mut *mut c_void) -> c_uint =
-                *library.get(b"cublasCreate_v2\0")?;
-            let set_stream: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_uint =
-                *library.get(b"cublasSetStream_v2\0")?;
-            let version: unsafe extern "C" fn(*mut c_void, *mut c_int) -> c_uint =
-                *library.get(b"cublasGetVersion_v2\0")?;
-            check("cublasCreate", create(&mut raw))?;
-            check("cublasSetStream", set_stream(raw, stream))?;
-            check("cublasGetVersion", version(raw, &mut number))?;
+            check("cuBLAS", "cublasCreate", (functions.create)(&mut raw))?;
+            check(
+                "cuBLAS",
+                "cublasSetStream",
+                (functions.set_stream)(raw, stream),
+            )?;
+            check(
+                "cuBLAS",
+                "cublasGetVersion",
+                (functions.version)(raw, &mut number),
+            )?;
         }
         Ok(Self {
-            handle: Rc::new(Handle { library, raw }),
+            handle: Rc::new(Handle { functions, raw }),
             version: format!("{number} from {path}"),
         })
-    }
-
-    /// Returns its version and path.
-    pub fn version(&self) -> String {
-        self.version.clone()
     }
 
     /// Returns `count` products of row-major matrices, one after the other in memory: `shape` has the rows of A, the columns of
@@ -312,22 +269,10 @@ impl Cublas {
             c_int::try_from(n)?,
             c_int::try_from(k)?,
         );
-        // SAFETY: the signatures are those of `cublas_v2.h`; the library is open as long as the handle.
-        let (gemm, mode) = unsafe {
-            let name = if count > 1 { OF_STACKS } else { T::FUNCTION };
-            let name = format!("{name}\0");
-            let gemm: Function<T::Factor> = match T::FUNCTION {
-                _ if count > 1 => Function::OfStacks(*handle.library.get(name.as_bytes())?, types),
-                EXTENDED => Function::Extended(*handle.library.get(name.as_bytes())?, types),
-                _ => Function::Typed(*handle.library.get(name.as_bytes())?),
-            };
-            let mode: unsafe extern "C" fn(*mut c_void, c_uint) -> c_uint =
-                *handle.library.get(b"cublasSetMathMode\0")?;
-            (gemm, mode)
-        };
-        // SAFETY: the handle is alive.
         let math = if tf32 { TF32 } else { T::MATH };
-        check("cublasSetMathMode", unsafe { mode(handle.raw, math) })?;
+        // SAFETY: the handle is alive.
+        let code = unsafe { (handle.functions.set_math)(handle.raw, math) };
+        check("cuBLAS", "cublasSetMathMode", code)?;
         let [op_a, op_b] = transposed.map(c_uint::from);
         // The lengths of lines in memory.
         let (lda, ldb) = (
@@ -335,85 +280,82 @@ impl Cublas {
             if transposed[1] { k } else { n },
         );
         Ok(move |[a, b, c]: [u64; 3]| {
-            let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
+            let (a, b, c) = (a as Matrix, b as Matrix, c as Raw);
+            let Handle { functions, raw } = &*handle;
+            let factors = &T::FACTORS;
+            let [one, zero] = factors.each_ref().map(|it| from_ref(it).cast::<c_void>());
+            let [operands, result] = [types.operands, types.result];
             // cuBLAS is column-major: the transpose of C is that of B times that of A. SAFETY: the callers give the addresses
             // of three such matrices.
-            let (raw, [one, zero]) = (handle.raw, &T::FACTORS);
             let code = unsafe {
-                match gemm {
-                    Function::Typed(gemm) => {
-                        gemm(raw, op_b, op_a, n, m, k, one, b, ldb, a, lda, zero, c, n)
-                    }
-                    Function::Extended(gemm, types) => gemm(
-                        raw,
+                if count > 1 {
+                    (functions.of_stacks)(
+                        *raw,
                         op_b,
                         op_a,
                         n,
                         m,
                         k,
-                        std::ptr::from_ref(one).cast(),
+                        one,
                         b,
-                        types.operands,
-                        ldb,
-                        a,
-                        types.operands,
-                        lda,
-                        std::ptr::from_ref(zero).cast(),
-                        c,
-                        types.result,
-                        n,
-                        types.compute,
-                        ALGORITHM,
-                    ),
-                    Function::OfStacks(gemm, types) => gemm(
-                        raw,
-                        op_b,
-                        op_a,
-                        n,
-                        m,
-                        k,
-                        std::ptr::from_ref(one).cast(),
-                        b,
-                        types.operands,
+                        operands,
                         ldb,
                         next_b,
                         a,
-                        types.operands,
+                        operands,
                         lda,
                         next_a,
-                        std::ptr::from_ref(zero).cast(),
+                        zero,
                         c,
-                        types.result,
+                        result,
                         n,
                         next_c,
                         count,
                         types.compute,
                         ALGORITHM,
-                    ),
+                    )
+                } else {
+                    let typed = match T::FUNCTION {
+                        Function::Single => Some(functions.single),
+                        Function::Double => Some(functions.double),
+                        Function::Extended => None,
+                    };
+                    match typed {
+                        Some(gemm) => {
+                            gemm(*raw, op_b, op_a, n, m, k, one, b, ldb, a, lda, zero, c, n)
+                        }
+                        None => (functions.extended)(
+                            *raw,
+                            op_b,
+                            op_a,
+                            n,
+                            m,
+                            k,
+                            one,
+                            b,
+                            operands,
+                            ldb,
+                            a,
+                            operands,
+                            lda,
+                            zero,
+                            c,
+                            result,
+                            n,
+                            types.compute,
+                            ALGORITHM,
+                        ),
+                    }
                 }
             };
-            check(T::FUNCTION, code)
+            check("cuBLAS", "a product", code)
         })
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: as above; the handle is not used after this. An error here cannot be reported.
-        unsafe {
-            if let Ok(destroy) = self
-                .library
-                .get::<unsafe extern "C" fn(*mut c_void) -> c_uint>(b"cublasDestroy_v2\0")
-            {
-                let _ = destroy(self.raw);
-            }
-        }
-    }
-}
-
-fn check(call: &str, code: c_uint) -> Result<()> {
-    match code {
-        0 => Ok(()),
-        _ => Err(format!("{call}: status {code} of cuBLAS").into()),
+        // SAFETY: the handle is alive, and is not used after this. An error here cannot be reported.
+        let _ = unsafe { (self.functions.destroy)(self.raw) };
     }
 }

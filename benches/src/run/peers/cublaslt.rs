@@ -1,15 +1,15 @@
 //! cuBLASLt: products with an epilogue, and of elements of 8 bits.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::ptr::null_mut;
+use std::ptr::{from_ref, null_mut};
 use std::rc::Rc;
 
-use libloading::Library;
 use warpwright::{Device, Vector};
 
 use super::super::{Result, pointer};
 use super::cublas::Blas;
-use super::{Absent, library};
+use super::library::functions;
+use super::{Absent, check};
 
 /// The file names to look for.
 pub const NAMES: [&str; 3] = [
@@ -30,16 +30,41 @@ const GELU_BIAS: c_uint = 36;
 const WORKSPACE: c_uint = 1;
 const WORKSPACE_BYTES: usize = 32 << 20;
 
+type Raw = *mut c_void;
+type Value = *const c_void;
+
+functions! {
+    /// The functions, with the signatures of `cublasLt.h`. cuBLASLt is column-major, so that B comes before A.
+    Functions -> c_uint:
+    create = "cublasLtCreate" (*mut Raw);
+    destroy = "cublasLtDestroy" (Raw);
+    version = "cublasLtGetVersion" () -> usize;
+    // Types of sums and of factors.
+    make_description = "cublasLtMatmulDescCreate" (*mut Raw, c_uint, c_uint);
+    set = "cublasLtMatmulDescSetAttribute" (Raw, c_uint, Value, usize);
+    // Type, rows, columns, and the length of a line.
+    make_layout = "cublasLtMatrixLayoutCreate" (*mut Raw, c_uint, u64, u64, i64);
+    make_preference = "cublasLtMatmulPreferenceCreate" (*mut Raw);
+    prefer = "cublasLtMatmulPreferenceSetAttribute" (Raw, c_uint, Value, usize);
+    // Handle, description; layouts of B, A, C and the result; preference; how many results are wanted, they, how many they are.
+    choose = "cublasLtMatmulAlgoGetHeuristic" (Raw, Raw, Raw, Raw, Raw, Raw, Raw, c_int, *mut Heuristic, *mut c_int);
+    // Handle, description; factor; B, A, factor, C and the result, with their layouts; algorithm, workspace, its size, stream.
+    matmul = "cublasLtMatmul" (
+        Raw, Raw, Value, Value, Raw, Value, Raw, Value, Value, Raw, Raw, Raw, *const [u64; 8], Raw, usize, Raw
+    );
+}
+
 /// The library and one of its handles.
 pub struct CublasLt {
     handle: Rc<Handle>,
     device: Device,
-    version: String,
+    /// Its version and path.
+    pub version: String,
 }
 
 struct Handle {
-    library: Library,
-    raw: *mut c_void,
+    functions: Functions,
+    raw: Raw,
 }
 
 /// `cublasLtMatmulHeuristicResult_t`
@@ -51,41 +76,6 @@ struct Heuristic {
     waves: f32,
     reserved: [c_int; 4],
 }
-
-type Make = unsafe extern "C" fn(*mut *mut c_void) -> c_uint;
-type MakeDescription = unsafe extern "C" fn(*mut *mut c_void, c_uint, c_uint) -> c_uint;
-type MakeLayout = unsafe extern "C" fn(*mut *mut c_void, c_uint, u64, u64, i64) -> c_uint;
-type Set = unsafe extern "C" fn(*mut c_void, c_uint, *const c_void, usize) -> c_uint;
-type Choose = unsafe extern "C" fn(
-    *mut c_void,
-    *mut c_void,
-    *mut c_void,
-    *mut c_void,
-    *mut c_void,
-    *mut c_void,
-    *mut c_void,
-    c_int,
-    *mut Heuristic,
-    *mut c_int,
-) -> c_uint;
-type Matmul = unsafe extern "C" fn(
-    *mut c_void,
-    *mut c_void,
-    *const c_void,
-    *const c_void,
-    *mut c_void,
-    *const c_void,
-    *mut c_void,
-    *const c_void,
-    *const c_void,
-    *mut c_void,
-    *mut c_void,
-    *mut c_void,
-    *const [u64; 8],
-    *mut c_void,
-    usize,
-    *mut c_void,
-) -> c_uint;
 
 /// What is computed.
 #[derive(Clone, Copy)]
@@ -101,30 +91,17 @@ impl CublasLt {
     ///
     /// # Errors
     /// Returns the reason why it is missing.
-    pub fn open(device: &Device) -> Result<Self, String> {
-        Self::opened(device).map_err(|error| error.to_string())
-    }
-
-    fn opened(device: &Device) -> Result<Self> {
-        let (library, path) = library::open(&NAMES)?;
+    pub fn open(device: &Device) -> Result<Self> {
+        let (functions, path) = Functions::open(&NAMES)?;
         let mut raw = null_mut();
-        // SAFETY: the signatures are those of `cublasLt.h`; the first function writes one handle.
-        let number = unsafe {
-            let create: Make = *library.get(b"cublasLtCreate\0")?;
-            let version: unsafe extern "C" fn() -> usize = *library.get(b"cublasLtGetVersion\0")?;
-            check("cublasLtCreate", create(&mut raw))?;
-            version()
-        };
+        // SAFETY: the first function writes one handle.
+        let (code, number) = unsafe { ((functions.create)(&mut raw), (functions.version)()) };
+        check("cuBLASLt", "cublasLtCreate", code)?;
         Ok(Self {
-            handle: Rc::new(Handle { library, raw }),
+            handle: Rc::new(Handle { functions, raw }),
             device: device.clone(),
             version: format!("{number} from {path}"),
         })
-    }
-
-    /// Returns its version and path.
-    pub fn version(&self) -> String {
-        self.version.clone()
     }
 
     /// Returns the product of two row-major matrices, plus a bias for each column, under the Gaussian error linear unit by the
@@ -165,16 +142,12 @@ impl CublasLt {
         let mut workspace: Vector<u8> = self.device.zeros(WORKSPACE_BYTES)?;
         let (mut description, mut preference) = (null_mut(), null_mut());
         let mut layouts = [null_mut(); 3];
-        // cuBLAS is column-major: the transpose of C is that of B times that of A. SAFETY: the signatures are those of
-        // `cublasLt.h`. The objects are small, and live as long as the process.
-        let (set, choose, matmul) = unsafe {
-            let library = &handle.library;
-            let make: MakeDescription = *library.get(b"cublasLtMatmulDescCreate\0")?;
-            check(
-                "cublasLtMatmulDescCreate",
-                make(&mut description, types.compute, types.factor),
-            )?;
-            let make: MakeLayout = *library.get(b"cublasLtMatrixLayoutCreate\0")?;
+        let functions = &handle.functions;
+        // cuBLAS is column-major: the transpose of C is that of B times that of A. SAFETY: each function writes one object, or
+        // reads a value of its attribute's size. The objects are small, and live as long as the process.
+        unsafe {
+            let code = (functions.make_description)(&mut description, types.compute, types.factor);
+            check("cuBLASLt", "cublasLtMatmulDescCreate", code)?;
             let of_b = match kind {
                 Kind::Layer => [n, k],
                 Kind::AlongK { .. } => [k, n],
@@ -182,50 +155,32 @@ impl CublasLt {
             let sides = [of_b, [k, m], [n, m]];
             let numbers = [types.operands, types.operands, types.result];
             for ((layout, [rows, columns]), ty) in layouts.iter_mut().zip(sides).zip(numbers) {
-                let code = make(layout, ty, rows as u64, columns as u64, rows as i64);
-                check("cublasLtMatrixLayoutCreate", code)?;
+                let [height, width] = [rows as u64, columns as u64];
+                let code = (functions.make_layout)(layout, ty, height, width, rows as i64);
+                check("cuBLASLt", "cublasLtMatrixLayoutCreate", code)?;
             }
-            let make: Make = *library.get(b"cublasLtMatmulPreferenceCreate\0")?;
-            check("cublasLtMatmulPreferenceCreate", make(&mut preference))?;
-            let prefer: Set = *library.get(b"cublasLtMatmulPreferenceSetAttribute\0")?;
-            let code = prefer(
-                preference,
-                WORKSPACE,
-                std::ptr::from_ref(&WORKSPACE_BYTES).cast(),
-                size_of::<usize>(),
-            );
-            check("cublasLtMatmulPreferenceSetAttribute", code)?;
-            let set: Set = *library.get(b"cublasLtMatmulDescSetAttribute\0")?;
-            let choose: Choose = *library.get(b"cublasLtMatmulAlgoGetHeuristic\0")?;
-            let matmul: Matmul = *library.get(b"cublasLtMatmul\0")?;
-            (set, choose, matmul)
-        };
+            let code = (functions.make_preference)(&mut preference);
+            check("cuBLASLt", "cublasLtMatmulPreferenceCreate", code)?;
+            let bytes = from_ref(&WORKSPACE_BYTES).cast();
+            let code = (functions.prefer)(preference, WORKSPACE, bytes, size_of::<usize>());
+            check("cuBLASLt", "cublasLtMatmulPreferenceSetAttribute", code)?;
+        }
         let [of_b, of_a, of_c] = layouts;
+        let set = functions.set;
         // SAFETY: as above; the values have the sizes of the attributes.
-        let set = move |attribute, value: *const c_void, bytes| unsafe {
+        let set = move |attribute, value: Value, bytes| unsafe {
             let code = set(description, attribute, value, bytes);
-            check("cublasLtMatmulDescSetAttribute", code)
+            check("cuBLASLt", "cublasLtMatmulDescSetAttribute", code)
         };
         let (attribute, value) = match kind {
             Kind::Layer => (EPILOGUE, &GELU_BIAS),
             Kind::AlongK { .. } => (TRANSPOSE_FIRST, &TRANSPOSED),
         };
-        set(
-            attribute,
-            std::ptr::from_ref(value).cast(),
-            size_of::<c_uint>(),
-        )?;
+        set(attribute, from_ref(value).cast(), size_of::<c_uint>())?;
         if let Kind::AlongK { fast } = kind {
-            let fast = u8::from(fast);
-            set(FAST_SUMS, std::ptr::from_ref(&fast).cast(), 1)?;
+            set(FAST_SUMS, from_ref(&u8::from(fast)).cast(), 1)?;
         }
-        let set_bias = move |bias: u64| {
-            set(
-                BIAS_POINTER,
-                std::ptr::from_ref(&bias).cast(),
-                size_of::<u64>(),
-            )
-        };
+        let set_bias = move |bias: u64| set(BIAS_POINTER, from_ref(&bias).cast(), size_of::<u64>());
         // The alignment of the workspace, which is that of a bias of ours.
         let has_bias = matches!(kind, Kind::Layer);
         if has_bias {
@@ -241,7 +196,7 @@ impl CublasLt {
         let mut found = 0;
         // SAFETY: as above; there is room for one result.
         let code = unsafe {
-            choose(
+            (functions.choose)(
                 handle.raw,
                 description,
                 of_b,
@@ -254,7 +209,7 @@ impl CublasLt {
                 &mut found,
             )
         };
-        check("cublasLtMatmulAlgoGetHeuristic", code)?;
+        check("cuBLASLt", "cublasLtMatmulAlgoGetHeuristic", code)?;
         if found == 0 {
             return Err("cublasLtMatmulAlgoGetHeuristic: no algorithm".into());
         }
@@ -262,51 +217,37 @@ impl CublasLt {
             if has_bias {
                 set_bias(bias)?;
             }
-            let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
+            let (a, b, c) = (a as Value, b as Value, c as Raw);
             let [one, zero] = &T::FACTORS;
             // SAFETY: as above; the callers give the addresses of three such matrices, and of a bias.
             let code = unsafe {
-                matmul(
+                (handle.functions.matmul)(
                     handle.raw,
                     description,
-                    std::ptr::from_ref(one).cast(),
+                    from_ref(one).cast(),
                     b,
                     of_b,
                     a,
                     of_a,
-                    std::ptr::from_ref(zero).cast(),
+                    from_ref(zero).cast(),
                     c,
                     of_c,
                     c,
                     of_c,
                     &chosen.algorithm,
-                    pointer(&mut workspace) as *mut c_void,
+                    pointer(&mut workspace) as Raw,
                     WORKSPACE_BYTES,
                     stream,
                 )
             };
-            check("cublasLtMatmul", code)
+            check("cuBLASLt", "cublasLtMatmul", code)
         })
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: as above; the handle is not used after this. An error here cannot be reported.
-        unsafe {
-            if let Ok(destroy) = self
-                .library
-                .get::<unsafe extern "C" fn(*mut c_void) -> c_uint>(b"cublasLtDestroy\0")
-            {
-                let _ = destroy(self.raw);
-            }
-        }
-    }
-}
-
-fn check(call: &str, code: c_uint) -> Result<()> {
-    match code {
-        0 => Ok(()),
-        _ => Err(format!("{call}: status {code} of cuBLASLt").into()),
+        // SAFETY: the handle is alive, and is not used after this. An error here cannot be reported.
+        let _ = unsafe { (self.functions.destroy)(self.raw) };
     }
 }

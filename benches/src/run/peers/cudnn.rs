@@ -1,15 +1,14 @@
 //! cuDNN's convolution, by the API that lets the caller choose the algorithm.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
-use libloading::Library;
 use warpwright::{Device, Vector};
 
 use super::super::Result;
+use super::library::functions;
 use super::ways::{Signal, Way};
-use super::{Absent, Room, library};
+use super::{Absent, Room};
 
 /// The file names to look for.
 pub const NAMES: [&str; 3] = ["libcudnn.so.9", "libcudnn.so.8", "libcudnn.so"];
@@ -42,53 +41,32 @@ const ROW: usize = 1 << 13;
 type Status = c_uint;
 type Raw = *mut c_void;
 
-/// Looks up functions of the library once.
-macro_rules! functions {
-    ($($field:ident: $name:literal ($($argument:ty),*);)*) => {
-        /// The functions, with the signatures of `cudnn_graph.h`, `cudnn_ops.h` and `cudnn_cnn.h`.
-        struct Functions {
-            $($field: unsafe extern "C" fn($($argument),*) -> Status,)*
-            error: unsafe extern "C" fn(Status) -> *const c_char,
-            version: unsafe extern "C" fn() -> usize,
-        }
-
-        impl Functions {
-            fn of(library: &Library) -> Result<Self> {
-                // SAFETY: the signatures are those of the headers; the library is never closed.
-                unsafe {
-                    Ok(Self {
-                        $($field: *library.get(concat!($name, "\0").as_bytes())?,)*
-                        error: *library.get(b"cudnnGetErrorString\0")?,
-                        version: *library.get(b"cudnnGetVersion\0")?,
-                    })
-                }
-            }
-        }
-    };
-}
-
 functions! {
-    create: "cudnnCreate" (*mut Raw);
-    destroy: "cudnnDestroy" (Raw);
-    set_stream: "cudnnSetStream" (Raw, Raw);
-    create_tensor: "cudnnCreateTensorDescriptor" (*mut Raw);
+    /// The functions, with the signatures of `cudnn_graph.h`, `cudnn_ops.h` and `cudnn_cnn.h`.
+    Functions -> Status:
+    error = "cudnnGetErrorString" (Status) -> *const c_char;
+    version = "cudnnGetVersion" () -> usize;
+    create = "cudnnCreate" (*mut Raw);
+    destroy = "cudnnDestroy" (Raw);
+    set_stream = "cudnnSetStream" (Raw, Raw);
+    create_tensor = "cudnnCreateTensorDescriptor" (*mut Raw);
     // Type; n, c, h, w; the strides of n, c, h, w.
-    set_tensor: "cudnnSetTensor4dDescriptorEx" (Raw, c_uint, c_int, c_int, c_int, c_int, c_int, c_int, c_int, c_int);
-    destroy_tensor: "cudnnDestroyTensorDescriptor" (Raw);
-    create_filter: "cudnnCreateFilterDescriptor" (*mut Raw);
+    set_tensor = "cudnnSetTensor4dDescriptorEx" (Raw, c_uint, c_int, c_int, c_int, c_int, c_int, c_int, c_int, c_int);
+    destroy_tensor = "cudnnDestroyTensorDescriptor" (Raw);
+    create_filter = "cudnnCreateFilterDescriptor" (*mut Raw);
     // Type, format; k, c, h, w.
-    set_filter: "cudnnSetFilter4dDescriptor" (Raw, c_uint, c_uint, c_int, c_int, c_int, c_int);
-    destroy_filter: "cudnnDestroyFilterDescriptor" (Raw);
-    create_convolution: "cudnnCreateConvolutionDescriptor" (*mut Raw);
+    set_filter = "cudnnSetFilter4dDescriptor" (Raw, c_uint, c_uint, c_int, c_int, c_int, c_int);
+    destroy_filter = "cudnnDestroyFilterDescriptor" (Raw);
+    create_convolution = "cudnnCreateConvolutionDescriptor" (*mut Raw);
     // Padding, strides and dilations, each of height and width; mode, type of the arithmetic.
-    set_convolution: "cudnnSetConvolution2dDescriptor" (Raw, c_int, c_int, c_int, c_int, c_int, c_int, c_uint, c_uint);
-    set_math: "cudnnSetConvolutionMathType" (Raw, c_uint);
-    destroy_convolution: "cudnnDestroyConvolutionDescriptor" (Raw);
+    set_convolution = "cudnnSetConvolution2dDescriptor" (Raw, c_int, c_int, c_int, c_int, c_int, c_int, c_uint, c_uint);
+    set_math = "cudnnSetConvolutionMathType" (Raw, c_uint);
+    destroy_convolution = "cudnnDestroyConvolutionDescriptor" (Raw);
     // Handle; input, filter, convolution, output; algorithm; size.
-    workspace: "cudnnGetConvolutionForwardWorkspaceSize" (Raw, Raw, Raw, Raw, Raw, c_uint, *mut usize);
+    workspace = "cudnnGetConvolutionForwardWorkspaceSize" (Raw, Raw, Raw, Raw, Raw, c_uint, *mut usize);
     // Handle; alpha; input, its address; filter, its address; convolution; algorithm; workspace, its size; beta; output,
     // its address.
-    forward: "cudnnConvolutionForward" (
+    forward = "cudnnConvolutionForward" (
         Raw, *const f32, Raw, *const c_void, Raw, *const c_void, Raw, c_uint, Raw, usize, *const f32, Raw, Raw
     );
 }
@@ -96,15 +74,14 @@ functions! {
 /// The library and one of its handles, in our stream.
 pub struct Cudnn {
     handle: Rc<Handle>,
-    version: String,
+    /// Its version and path.
+    pub version: String,
     device: Device,
 }
 
 struct Handle {
     functions: Functions,
     raw: Raw,
-    /// The library, which stays open: its parts keep what they loaded until the process ends.
-    _library: ManuallyDrop<Library>,
 }
 
 impl Handle {
@@ -125,24 +102,15 @@ impl Cudnn {
     ///
     /// # Errors
     /// Returns the reason why it is missing.
-    pub fn open(device: &Device) -> Result<Self, String> {
-        Self::opened(device).map_err(|error| error.to_string())
-    }
-
-    fn opened(device: &Device) -> Result<Self> {
+    pub fn open(device: &Device) -> Result<Self> {
         let stream = device.cuda_stream().ok_or("a CUDA device required")?;
-        let (library, path) = library::open(&NAMES)?;
-        let functions = Functions::of(&library)?;
+        let (functions, path) = Functions::open(&NAMES)?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the function writes one handle.
         check(&functions, "cudnnCreate", unsafe {
             (functions.create)(&mut raw)
         })?;
-        let handle = Handle {
-            functions,
-            raw,
-            _library: ManuallyDrop::new(library),
-        };
+        let handle = Handle { functions, raw };
         // SAFETY: the handle and the stream are alive.
         let (code, number) = unsafe {
             (
@@ -156,11 +124,6 @@ impl Cudnn {
             version: format!("{number} from {path}"),
             device: device.clone(),
         })
-    }
-
-    /// Returns its version and path.
-    pub fn version(&self) -> String {
-        self.version.clone()
     }
 
     /// Returns the ways to convolve `len` values with a mask of an odd number of weights: every algorithm, on the vector as one

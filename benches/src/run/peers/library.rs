@@ -28,6 +28,38 @@ pub fn open(names: &[&str]) -> Result<(Library, String), String> {
     Err(reason.unwrap_or_else(|| "no library named".to_owned()))
 }
 
+/// Makes a struct of a library's functions. `open` looks all of them up once, in a library that is never closed: its parts may
+/// keep what they loaded until the process ends. A function returns the given status unless its own result is given.
+macro_rules! functions {
+    (@result $status:ty) => { $status };
+    (@result $status:ty, $result:ty) => { $result };
+    (
+        $(#[$of:meta])* $functions:ident -> $status:ty:
+        $($field:ident = $symbol:literal ($($argument:ty),*) $(-> $result:ty)?;)*
+    ) => {
+        $(#[$of])*
+        struct $functions {
+            $($field: unsafe extern "C" fn($($argument),*) -> functions!(@result $status $(, $result)?),)*
+        }
+
+        impl $functions {
+            /// Opens the first library that is found by these names, and returns its functions and its path.
+            fn open(names: &[&str]) -> super::super::Result<(Self, String)> {
+                let (library, path) = super::library::open(names)?;
+                let library = std::mem::ManuallyDrop::new(library);
+                // SAFETY: the signatures are those of the library's headers; the library is never closed.
+                let functions = unsafe {
+                    Self {
+                        $($field: *library.get(concat!($symbol, "\0").as_bytes())?,)*
+                    }
+                };
+                Ok((functions, path))
+            }
+        }
+    };
+}
+pub(super) use functions;
+
 /// Returns the path of the first of these libraries that can be opened.
 ///
 /// # Errors

@@ -11,6 +11,7 @@ pub mod npp;
 pub mod ways;
 
 use std::cell::OnceCell;
+use std::ffi::c_uint;
 use std::path::PathBuf;
 
 use system::environment::variable;
@@ -26,86 +27,66 @@ use curand::Curand;
 use frameworks::Frameworks;
 use npp::Npp;
 
-/// The peers of a run.
-pub struct Peers {
-    device: Device,
-    wanted: bool,
-    cub: OnceCell<Result<Cub, String>>,
-    cublas: OnceCell<Result<Cublas, String>>,
-    cublaslt: OnceCell<Result<CublasLt, String>>,
-    cudnn: OnceCell<Result<Cudnn, String>>,
-    curand: OnceCell<Result<Curand, String>>,
-    npp: OnceCell<Result<Npp, String>>,
-    frameworks: OnceCell<Result<Frameworks, String>>,
+/// Makes the peers that are libraries, each with a field and a method that opens it.
+macro_rules! libraries {
+    ($($(#[$doc:meta])* $field:ident: $library:ident, $name:literal;)*) => {
+        /// The peers of a run.
+        pub struct Peers {
+            device: Device,
+            wanted: bool,
+            $($field: OnceCell<Result<$library, String>>,)*
+            frameworks: OnceCell<Result<Frameworks, String>>,
+        }
+
+        impl Peers {
+            /// Makes all peers, or none.
+            pub fn new(device: Device, wanted: bool) -> Self {
+                Self {
+                    device,
+                    wanted,
+                    $($field: OnceCell::new(),)*
+                    frameworks: OnceCell::new(),
+                }
+            }
+
+            $(
+                $(#[$doc])*
+                ///
+                /// # Errors
+                /// Returns an error if it is missing.
+                pub fn $field(&self) -> Result<&$library, Absent> {
+                    let open = || $library::open(&self.device).map_err(|error| error.to_string());
+                    opened(self.$field.get_or_init(open))
+                }
+            )*
+
+            /// Returns the libraries, and whether each could be opened.
+            fn libraries(&self) -> Vec<Peer> {
+                vec![$(told($name, self.$field().map(|it| it.version.clone())),)*]
+            }
+        }
+    };
+}
+
+libraries! {
+    /// Returns CUB, compiled.
+    cub: Cub, "CUB";
+    /// Returns cuBLAS, opened.
+    cublas: Cublas, "cuBLAS";
+    /// Returns cuBLASLt, opened.
+    cublaslt: CublasLt, "cuBLASLt";
+    /// Returns cuDNN, opened.
+    cudnn: Cudnn, "cuDNN";
+    /// Returns cuRAND, opened.
+    curand: Curand, "cuRAND";
+    /// Returns NPP, opened.
+    npp: Npp, "NPP";
 }
 
 impl Peers {
-    /// Makes all peers, or none.
-    pub fn new(device: Device, wanted: bool) -> Self {
-        Self {
-            device,
-            wanted,
-            cub: OnceCell::new(),
-            cublas: OnceCell::new(),
-            cublaslt: OnceCell::new(),
-            cudnn: OnceCell::new(),
-            curand: OnceCell::new(),
-            npp: OnceCell::new(),
-            frameworks: OnceCell::new(),
-        }
-    }
-
     /// Returns whether the run has peers.
     pub fn wanted(&self) -> bool {
         self.wanted
-    }
-
-    /// Returns CUB, compiled.
-    ///
-    /// # Errors
-    /// Returns an error if it is missing.
-    pub fn cub(&self) -> Result<&Cub, Absent> {
-        opened(self.cub.get_or_init(|| Cub::compile(&self.device)))
-    }
-
-    /// Returns cuBLAS, opened.
-    ///
-    /// # Errors
-    /// Returns an error if it is missing.
-    pub fn cublas(&self) -> Result<&Cublas, Absent> {
-        opened(self.cublas.get_or_init(|| Cublas::open(&self.device)))
-    }
-
-    /// Returns cuBLASLt, opened.
-    ///
-    /// # Errors
-    /// Returns an error if it is missing.
-    pub fn cublaslt(&self) -> Result<&CublasLt, Absent> {
-        opened(self.cublaslt.get_or_init(|| CublasLt::open(&self.device)))
-    }
-
-    /// Returns cuDNN, opened.
-    ///
-    /// # Errors
-    /// Returns an error if it is missing.
-    pub fn cudnn(&self) -> Result<&Cudnn, Absent> {
-        opened(self.cudnn.get_or_init(|| Cudnn::open(&self.device)))
-    }
-
-    /// Returns cuRAND, opened.
-    ///
-    /// # Errors
-    /// Returns an error if it is missing.
-    pub fn curand(&self) -> Result<&Curand, Absent> {
-        opened(self.curand.get_or_init(|| Curand::open(&self.device)))
-    }
-
-    /// Returns NPP, opened.
-    ///
-    /// # Errors
-    /// Returns an error if it is missing.
-    pub fn npp(&self) -> Result<&Npp, Absent> {
-        opened(self.npp.get_or_init(|| Npp::open(&self.device)))
     }
 
     /// Returns PyTorch and CuPy, started.
@@ -143,25 +124,14 @@ impl Peers {
         if !self.wanted {
             return Vec::new();
         }
-        let reason = |absent: Absent| absent.to_string();
-        let mut peers = vec![
-            told("CUB", self.cub().map(Cub::version).map_err(reason)),
-            told("cuBLAS", self.cublas().map(Cublas::version).map_err(reason)),
+        let mut peers = self.libraries();
+        peers.extend(frameworks::NAMES.map(|name| {
+            let version = self.frameworks().map_err(|absent| absent.to_string());
             told(
-                "cuBLASLt",
-                self.cublaslt().map(CublasLt::version).map_err(reason),
-            ),
-            told("cuDNN", self.cudnn().map(Cudnn::version).map_err(reason)),
-            told("cuRAND", self.curand().map(Curand::version).map_err(reason)),
-            told("NPP", self.npp().map(Npp::version).map_err(reason)),
-        ];
-        for name in frameworks::NAMES {
-            let version = self
-                .frameworks()
-                .map_err(reason)
-                .and_then(|frameworks| frameworks.version(name));
-            peers.push(told(name, version));
-        }
+                name,
+                version.and_then(|frameworks| frameworks.version(name)),
+            )
+        }));
         peers
     }
 }
@@ -187,15 +157,23 @@ fn opened<T>(peer: &Result<T, String>) -> Result<&T, Absent> {
         .map_err(|reason| Absent::Missing(reason.clone()))
 }
 
-fn told(name: &str, found: Result<String, String>) -> Peer {
+fn told(name: &str, found: Result<String, impl ToString>) -> Peer {
     let (found, missing) = match found {
         Ok(text) => (Some(text), None),
-        Err(reason) => (None, Some(reason)),
+        Err(reason) => (None, Some(reason.to_string())),
     };
     Peer {
         name: name.to_owned(),
         found,
         missing,
+    }
+}
+
+/// Returns an error for a code of a library other than 0.
+fn check(library: &str, call: &str, code: c_uint) -> Result<()> {
+    match code {
+        0 => Ok(()),
+        _ => Err(format!("{call}: status {code} of {library}").into()),
     }
 }
 

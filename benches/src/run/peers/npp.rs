@@ -1,14 +1,16 @@
 //! NPP: its histogram of bytes, and its row filter.
 
+use std::error::Error;
 use std::ffi::{c_int, c_uint, c_void};
 use std::rc::Rc;
 
-use libloading::Library;
 use warpwright::Device;
 
 use super::super::Result;
+use super::super::driver::Attributes;
+use super::library::functions;
 use super::ways::{Signal, Way};
-use super::{Absent, Room, library};
+use super::{Absent, Room};
 
 /// The file names to look for: NPP's statistics of images.
 pub const NAMES: [&str; 3] = ["libnppist.so.13", "libnppist.so.12", "libnppist.so"];
@@ -25,8 +27,9 @@ const MAX_THREADS_PER_MULTIPROCESSOR: c_int = 39;
 
 /// The library of NPP's statistics of images.
 pub struct Npp {
-    library: Rc<Library>,
-    path: String,
+    statistics: Statistics,
+    /// Its path.
+    pub version: String,
     device: Device,
     context: Context,
 }
@@ -55,40 +58,29 @@ struct Size {
     height: c_int,
 }
 
-type BufferSize = unsafe extern "C" fn(Size, c_int, *mut usize, Context) -> c_int;
-type Histogram = unsafe extern "C" fn(
-    *const u8,
-    c_int,
-    Size,
-    *mut i32,
-    c_int,
-    i32,
-    i32,
-    *mut u8,
-    Context,
-) -> c_int;
+functions! {
+    /// Functions of `nppi_statistics_functions.h`.
+    Statistics -> c_int:
+    buffer_size = "nppiHistogramEvenGetBufferSize_8u_C1R_Ctx" (Size, c_int, *mut usize, Context);
+    // Bytes and the step to the next row, size; counts, levels, the first one, the last one; workspace.
+    histogram = "nppiHistogramEven_8u_C1R_Ctx" (*const u8, c_int, Size, *mut i32, c_int, i32, i32, *mut u8, Context);
+}
 
-// Source and its step, destination and its step, size; weights, their number, and the index of the pixel's own weight.
-type FilterRow = unsafe extern "C" fn(
-    *const f32,
-    c_int,
-    *mut f32,
-    c_int,
-    Size,
-    *const f32,
-    c_int,
-    c_int,
-    Context,
-) -> c_int;
+functions! {
+    /// A function of `nppi_filtering_functions.h`.
+    Filters -> c_int:
+    // Source and its step, destination and its step, size; weights, their number, and the index of the pixel's own weight.
+    row = "nppiFilterRow_32f_C1R_Ctx" (*const f32, c_int, *mut f32, c_int, Size, *const f32, c_int, c_int, Context);
+}
 
 impl Npp {
     /// Opens the library.
     ///
     /// # Errors
     /// Returns the reason why it is missing.
-    pub fn open(device: &Device) -> Result<Self, String> {
+    pub fn open(device: &Device) -> Result<Self> {
         let stream = device.cuda_stream().ok_or("a CUDA device required")?;
-        let (library, path) = library::open(&NAMES)?;
+        let (statistics, path) = Statistics::open(&NAMES)?;
         let info = device.info();
         let (major, minor) = info.compute_capability.unwrap_or_default();
         let context = Context {
@@ -105,16 +97,11 @@ impl Npp {
             reserved: 0,
         };
         Ok(Self {
-            library: Rc::new(library),
-            path,
+            statistics,
+            version: format!("from {path}"),
             device: device.clone(),
             context,
         })
-    }
-
-    /// Returns its path.
-    pub fn version(&self) -> String {
-        format!("from {}", self.path)
     }
 
     /// Returns a histogram of `len` bytes in 256 bins. It takes the addresses of the bytes and of the counts, which have 32
@@ -125,11 +112,11 @@ impl Npp {
     pub fn histogram(
         &self,
         len: usize,
-    ) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>, Absent> {
+    ) -> Result<impl FnMut([u64; 2]) -> Result<()> + use<>, Absent> {
         Ok(self.prepared(len)?)
     }
 
-    fn prepared(&self, len: usize) -> Result<impl FnMut(u64, u64) -> Result<()> + use<>> {
+    fn prepared(&self, len: usize) -> Result<impl FnMut([u64; 2]) -> Result<()> + use<>> {
         // An image of this many bytes with contiguous rows.
         let width = len.min(1 << (len.max(1).ilog2() / 2));
         if width == 0 || !len.is_multiple_of(width) {
@@ -141,21 +128,16 @@ impl Npp {
             width: c_int::try_from(width)?,
             height: c_int::try_from(len / width)?,
         };
-        // SAFETY: the signatures are those of `nppi_statistics_functions.h`.
-        let (buffer_size, histogram) = unsafe {
-            let buffer_size: BufferSize = *self
-                .library
-                .get(b"nppiHistogramEvenGetBufferSize_8u_C1R_Ctx\0")?;
-            let histogram: Histogram = *self.library.get(b"nppiHistogramEven_8u_C1R_Ctx\0")?;
-            (buffer_size, histogram)
-        };
-        let (context, library) = (self.context, self.library.clone());
+        let Statistics {
+            buffer_size,
+            histogram,
+        } = self.statistics;
+        let context = self.context;
         let (mut bytes, levels) = (0, 257);
         // SAFETY: the function writes one size.
         check(unsafe { buffer_size(size, levels, &mut bytes, context) })?;
         let mut room = Room::new(&self.device, bytes)?;
-        Ok(move |from: u64, to: u64| {
-            let _open = &library;
+        Ok(move |[from, to]: [u64; 2]| {
             // SAFETY: the callers give the addresses of this many bytes and of 256 counts; the workspace has the requested
             // size.
             check(unsafe {
@@ -182,13 +164,17 @@ impl Npp {
     /// # Errors
     /// Returns an error if they could not be prepared.
     pub fn convolutions(&self, mask: &[f32], len: usize) -> Result<Vec<Way>, Absent> {
-        let (library, _) = library::open(&FILTERS).map_err(Absent::Missing)?;
-        Ok(self.filters(Rc::new(library), mask, len)?)
+        let missing = |error: Box<dyn Error>| Absent::Missing(error.to_string());
+        let (filters, _) = Filters::open(&FILTERS).map_err(missing)?;
+        Ok(self.filters(filters, mask, len)?)
     }
 
-    fn filters(&self, library: Rc<Library>, mask: &[f32], len: usize) -> Result<Vec<Way>> {
-        // SAFETY: the signature is that of `nppi_filtering_functions.h`.
-        let filter: FilterRow = unsafe { *library.get(b"nppiFilterRow_32f_C1R_Ctx\0")? };
+    fn filters(
+        &self,
+        Filters { row: filter }: Filters,
+        mask: &[f32],
+        len: usize,
+    ) -> Result<Vec<Way>> {
         // The weights are given in reverse order.
         let reversed: Vec<f32> = mask.iter().rev().copied().collect();
         let weights = Rc::new(self.device.upload(&reversed)?);
@@ -202,15 +188,14 @@ impl Npp {
                 height: c_int::try_from(len / row)?,
             };
             let step = c_int::try_from(row * size_of::<f32>())?;
-            let (library, weights) = (library.clone(), weights.clone());
+            let weights = weights.clone();
             let name = match size.height {
                 1 => "one row".to_owned(),
                 _ => format!("rows of {row}"),
             };
             Ok(Way::new(name, move || {
-                let (library, weights) = (library.clone(), weights.clone());
+                let weights = weights.clone();
                 Ok(Box::new(move |signal: Signal, to: u64| {
-                    let _open = &library;
                     let (from, to) = (signal.values as *const f32, to as *mut f32);
                     let weights = weights.view().device_pointer() as *const f32;
                     // SAFETY: the callers give the addresses of a signal, which has zeros around it, and of room for as many
@@ -237,24 +222,11 @@ impl Npp {
 }
 
 /// Returns an attribute of the first device, on which the benchmark runs.
-fn attribute(number: c_int) -> Result<c_int, String> {
+fn attribute(number: c_int) -> Result<c_int> {
     let mut value = 0;
-    // SAFETY: the driver's library is loaded already; the signature is that of `cuda.h`, and the function writes one int.
-    let code = unsafe {
-        let driver = Library::new("libcuda.so.1").map_err(|error| error.to_string())?;
-        let get = driver
-            .get::<unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_uint>(
-                b"cuDeviceGetAttribute\0",
-            )
-            .map_err(|error| error.to_string())?;
-        get(&mut value, number, 0)
-    };
-    match code {
-        0 => Ok(value),
-        _ => Err(format!(
-            "cuDeviceGetAttribute: error {code} of the CUDA driver"
-        )),
-    }
+    // SAFETY: the function writes one number.
+    unsafe { Attributes::open()?.get(&mut value, number, 0)? };
+    Ok(value)
 }
 
 fn check(code: c_int) -> Result<()> {
