@@ -1,6 +1,7 @@
 //! Compares two records, to find what became slower.
 
 use crate::record::{Outcome, Record};
+use crate::sheet::Sheet;
 use crate::table;
 
 /// The change of a case from one record to the other.
@@ -124,29 +125,29 @@ fn change(old: Option<&Timing>, new: &Timing, tolerance: f64) -> Change {
     }
 }
 
-/// Returns the changes as text: the worse ones first, then the better ones, and a line with the counts.
+/// Returns the changes as a table, the worse ones first, and a line with the counts.
 pub fn text(changes: &[(String, Change)]) -> String {
-    let mut text = String::new();
-    let line = |name: &str, change: &Change| match change {
-        Change::Slower(ratio) => format!("slower   {name}: {} of the old time\n", percent(*ratio)),
-        Change::Broken(reason) => format!("broken   {name}: {reason}\n"),
-        Change::Gone => format!("gone     {name}\n"),
-        Change::Faster(ratio) => format!("faster   {name}: {} of the old time\n", percent(*ratio)),
-        Change::New => format!("new      {name}\n"),
-        Change::Same(_) => String::new(),
-    };
     let (worse, rest): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, change)| change.is_worse());
+    let mut sheet = Sheet::new("l", ["change", "case", "of the old time"]);
+    let mut same = 0;
     for (name, change) in worse.iter().chain(&rest) {
-        text += &line(name, change);
+        let (what, found) = match change {
+            Change::Slower(ratio) => ("slower", percent(*ratio)),
+            Change::Broken(reason) => ("broken", reason.clone()),
+            Change::Gone => ("gone", String::new()),
+            Change::Faster(ratio) => ("faster", percent(*ratio)),
+            Change::New => ("new", String::new()),
+            Change::Same(_) => {
+                same += 1;
+                continue;
+            }
+        };
+        sheet.row([what, name, &found]);
     }
-    let same = rest
-        .iter()
-        .filter(|(_, change)| matches!(change, Change::Same(_)))
-        .count();
-    text + &format!(
-        "{} cases: {} worse, {same} as before\n",
-        changes.len(),
-        worse.len()
+    let (all, worse) = (changes.len(), worse.len());
+    format!(
+        "{}{all} cases: {worse} worse, {same} as before\n",
+        sheet.text()
     )
 }
 
@@ -218,7 +219,7 @@ mod tests {
         assert_eq!(of("e"), Change::New);
         let text = text(&found);
         assert!(
-            text.starts_with("slower ") && text.ends_with("5 cases: 2 worse, 1 as before\n"),
+            text.contains("\n  slower ") && text.ends_with("5 cases: 2 worse, 1 as before\n"),
             "{text}"
         );
         // This tolerance accepts it.

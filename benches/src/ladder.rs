@@ -77,7 +77,7 @@ fn cells(row: &str) -> Vec<String> {
 impl Ladder {
     /// Returns the rungs as a table.
     pub fn markdown(&self) -> String {
-        let mut sheet = Sheet::new("lr", &self.titles);
+        let mut sheet = Sheet::new("l r", &self.titles);
         for row in &self.rows {
             let mut row = row.clone();
             // A rung that was not timed has a reason instead.

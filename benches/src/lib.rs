@@ -5,6 +5,7 @@
 
 pub mod compare;
 pub mod counters;
+mod distinct;
 pub mod html;
 pub mod ladder;
 pub mod markdown;
@@ -13,8 +14,8 @@ pub mod overhead;
 pub mod record;
 #[cfg(feature = "run")]
 pub mod run;
-mod sheet;
-mod sheets;
+pub mod sheet;
+pub mod sheets;
 pub mod stats;
 pub mod table;
 pub mod tuning;

@@ -4,16 +4,17 @@ mod program;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::slice::from_ref;
 
 use clap::Parser;
 use warpwright::Device;
-use warpwright_bench::overhead::Overhead;
+use warpwright_bench::overhead::{Form, Overhead};
 use warpwright_bench::record::Record;
 use warpwright_bench::run::{
     self, Bench, Mode, Result, Scale, ceilings, counters as profiling, families, overhead,
     peers::{Peers, survey},
 };
-use warpwright_bench::{compare, html, table};
+use warpwright_bench::{compare, html, sheets, table};
 
 use program::counting;
 use program::files::{card, cuda, ladders, put, read, record, write};
@@ -252,13 +253,15 @@ fn start(arguments: &Arguments) -> Result<bool> {
         println!("{}", table::ceiling(ceiling));
     }
     let shown = ceilings.clone();
-    let mut family = String::new();
+    let mut head = String::new();
     let mut bench = Bench::new(device.clone(), scale, Mode::Time, peers, move |row| {
-        if family != row.family {
-            println!("\n{}\n{}", row.family, table::head());
-            family.clone_from(&row.family);
+        let sheet = sheets::cases(&shown, &[row], &sheets::names(&[row]));
+        let its = format!("\n{}\n{}", row.family, sheet.head());
+        if its != head {
+            print!("{its}");
+            head = its;
         }
-        println!("{}", table::row(row, &shown));
+        print!("{}", sheet.body());
     });
     families.iter().for_each(|family| family.run(&mut bench));
     let peers = bench.peers();
@@ -307,15 +310,24 @@ fn start(arguments: &Arguments) -> Result<bool> {
 
 /// Measures the library's cost beyond the driver.
 fn measured(device: &Device, peers: &Peers, scale: Scale) -> Result<Overhead> {
-    println!("\n{OVERHEAD}\n{}", table::calls_head());
-    let calls = overhead::calls(device, scale, |row| println!("{}", table::calls(row)))?;
-    println!("{}", table::graphs_head());
-    let graphs = overhead::graphs(device, peers, scale, |row| {
-        println!("{}", table::graph(row))
+    print!("\n{OVERHEAD}\n{}", sheets::calls(&[]).head());
+    let mut shown = Vec::new();
+    let calls = overhead::calls(device, scale, |row| {
+        shown.push(row.clone());
+        // A line has both forms.
+        if row.form == Form::Once {
+            print!("{}", sheets::calls(&std::mem::take(&mut shown)).body());
+        }
     })?;
-    println!("{}", table::cold_head());
+    print!("{}", sheets::graphs(&[]).head());
+    let graphs = overhead::graphs(device, peers, scale, |row| {
+        print!("{}", sheets::graphs(from_ref(row)).body());
+    })?;
+    print!("{}", sheets::cold(&[]).head());
     let names: Vec<_> = families::all().map(families::Family::name).collect();
-    let cold = overhead::first_operations(scale, &names, |row| println!("{}", table::cold(row)));
+    let cold = overhead::first_operations(scale, &names, |row| {
+        print!("{}", sheets::cold(from_ref(row)).body());
+    });
     Ok(Overhead {
         cold,
         calls,

@@ -1,6 +1,7 @@
 //! Records as tables in a page, between marks that the page has.
 
 use crate::counters;
+use crate::distinct::distinct;
 use crate::record::{Record, Row};
 use crate::sheet::{Cell, Sheet};
 use crate::{sheets, table};
@@ -111,13 +112,7 @@ fn counted(records: &[(String, counters::Record)]) -> String {
             "{}, `{}`, {}, {}, [record](../{path}):\n\n",
             record.card.name, record.command, record.profiler, record.date
         );
-        let mut sheet = Sheet::new("lllrrrrrrl", counters::TITLES);
-        for row in &record.rows {
-            let mut cells = row.cells();
-            cells[2] = format!("`{}`", cells[2]);
-            sheet.row(cells);
-        }
-        text += &sheet.markdown();
+        text += &sheets::counters(&record.rows).markdown();
         for failed in &record.failed {
             text += &format!(
                 "\nNo counters of {}: {}.\n",
@@ -161,33 +156,26 @@ fn overhead(record: &Record) -> String {
 
 /// The tables of a family: each work at its largest size, and the ratios at the others.
 fn family(name: &str, record: &Record) -> String {
-    let rows: Vec<&Row> = record
-        .rows
-        .iter()
-        .filter(|row| row.family == name)
-        .collect();
+    let rows = record.of_family(name);
     if rows.is_empty() {
         return String::new();
     }
-    let largest: Vec<&Row> = rows
-        .iter()
-        .copied()
-        .filter(|row| is_largest(row, &rows))
-        .collect();
     let peers = sheets::names(&rows);
     let mut text = format!("{}, {}:\n\n", record.card.name, record.date);
-    text += &sheets::cases(record, &largest, &peers).markdown();
+    text += &sheets::cases(&record.ceilings, &largest(&rows), &peers).markdown();
     for peer in &peers {
         text += &by_size(&rows, peer);
     }
     text
 }
 
-/// Whether no other row of the same work is larger.
-pub(crate) fn is_largest(row: &Row, rows: &[&Row]) -> bool {
-    !rows.iter().any(|other| {
+/// The rows that no other row of the same work exceeds in size.
+pub(crate) fn largest<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
+    let exceeds = |other: &Row, row: &Row| {
         other.work == row.work && other.elements > row.elements && is_sized(row, other)
-    })
+    };
+    let is_largest = |row: &&&Row| !rows.iter().any(|other| exceeds(other, row));
+    rows.iter().filter(is_largest).copied().collect()
 }
 
 /// Whether two rows are of one problem in two sizes, not of two shapes: `2^12` and `2^28`, not `3 x 5`.
@@ -197,40 +185,32 @@ fn is_sized(row: &Row, other: &Row) -> bool {
 
 /// The ratios to a peer by size, of works that have several.
 fn by_size(rows: &[&Row], peer: &str) -> String {
-    let mut sizes: Vec<(u64, &str)> = Vec::new();
-    let mut works: Vec<&str> = Vec::new();
     let met = |row: &Row| {
         let found = row.peers().find(|it| it.name == peer);
         found.is_some_and(|peer| row.ratio(peer).is_some())
     };
-    for row in rows.iter().filter(|row| {
-        rows.iter()
-            .any(|other| other.work == row.work && other.size != row.size && is_sized(row, other))
-            && rows
-                .iter()
-                .any(|other| other.work == row.work && met(other))
-    }) {
-        if !sizes.contains(&(row.elements, &row.size)) {
-            sizes.push((row.elements, &row.size));
-        }
-        if !works.contains(&row.work.as_str()) {
-            works.push(&row.work);
-        }
-    }
+    let is_shown = |row: &&&Row| {
+        let mut same = rows.iter().filter(|other| other.work == row.work);
+        same.clone()
+            .any(|other| other.size != row.size && is_sized(row, other))
+            && same.any(|other| met(other))
+    };
+    let shown = rows.iter().filter(is_shown);
+    let works = distinct(shown.clone().map(|row| row.work.as_str()));
+    let mut sizes = distinct(shown.map(|row| (row.elements, row.size.as_str())));
     if sizes.is_empty() {
         return String::new();
     }
     sizes.sort_unstable();
     let mut titles = vec![format!("time of {peer} / ours")];
     titles.extend(sizes.iter().map(|(_, size)| (*size).to_owned()));
-    let mut sheet = Sheet::new("lr", titles);
+    let mut sheet = Sheet::new("l r", titles);
     for work in works {
         let ratios = sizes.iter().map(|(_, size)| {
             let mut rows = rows.iter();
             let row = rows.find(|row| row.work == work && row.size == *size)?;
             let peer = row.peers().find(|it| it.name == peer)?;
-            let ratio = format!("{:.2}", row.ratio(peer)?);
-            Some(Cell::aimed(ratio, row.ratio_met(peer)))
+            Some(Cell::ratio(row.ratio(peer)?, row.ratio_met(peer)))
         });
         let ratios = ratios.map(Option::unwrap_or_default);
         sheet.row([Cell::from(work)].into_iter().chain(ratios));

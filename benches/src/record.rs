@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::distinct::distinct;
 pub use crate::outcome::Outcome;
 use crate::overhead::Overhead;
 
@@ -257,6 +258,11 @@ impl Row {
         Some(self.rate(ours.median) / ceiling.rate_for(self.bytes))
     }
 
+    /// Returns whether the share meets its aim, or `None` if there is no aim or no share.
+    pub fn share_met(&self, ceilings: &[Ceiling]) -> Option<bool> {
+        Some(self.share(ceilings)? >= self.aim.share?)
+    }
+
     /// Returns a peer's median time as a multiple of ours, or `None` if one was not timed.
     pub fn ratio(&self, peer: &Contender) -> Option<f64> {
         let ours = self.ours()?.outcome.times()?;
@@ -286,17 +292,8 @@ impl Record {
 
     /// Returns the rate of a ceiling.
     pub fn ceiling(&self, bound: Bound) -> Option<f64> {
-        Some(
-            self.ceilings
-                .iter()
-                .find(|ceiling| ceiling.bound == bound)?
-                .rate,
-        )
-    }
-
-    /// Returns our rate in a row as a share of its ceiling for as many bytes.
-    pub fn share(&self, row: &Row) -> Option<f64> {
-        row.share(&self.ceilings)
+        let mut ceilings = self.ceilings.iter();
+        Some(ceilings.find(|ceiling| ceiling.bound == bound)?.rate)
     }
 
     /// Returns whether the row missed an aim: that of the share, or one of the ratios.
@@ -307,18 +304,18 @@ impl Record {
 
     /// Returns whether the share meets its aim, or `None` if there is no aim or no share.
     pub fn share_met(&self, row: &Row) -> Option<bool> {
-        Some(self.share(row)? >= row.aim.share?)
+        row.share_met(&self.ceilings)
     }
 
     /// Returns the families, in the order of the record.
     pub fn families(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        for row in &self.rows {
-            if !names.contains(&row.family.as_str()) {
-                names.push(row.family.as_str());
-            }
-        }
-        names
+        distinct(self.rows.iter().map(|row| row.family.as_str()))
+    }
+
+    /// Returns the cases of a family.
+    pub fn of_family(&self, name: &str) -> Vec<&Row> {
+        let rows = self.rows.iter();
+        rows.filter(|row| row.family == name).collect()
     }
 }
 
@@ -486,7 +483,7 @@ pub(crate) mod tests {
         assert_eq!(large.ratio_met(large.peers().next().unwrap()), Some(true));
         // A missing peer has no ratio.
         assert_eq!(small.ratio(small.peers().nth(1).unwrap()), None);
-        let share = record.share(large).unwrap();
+        let share = large.share(&record.ceilings).unwrap();
         assert!((share - (64 << 20) as f64 / 22e-6 / 3.1e12).abs() < 1e-9);
         assert_eq!(record.share_met(large), Some(true));
         assert!((product.rate(60e-6) - f64::from(1 << 30) * 2.0 / 60e-6).abs() < 1.0);

@@ -1,7 +1,7 @@
-//! Records as text for a terminal, and the words that all views share.
+//! The words that all views of a record share.
 
-use crate::overhead::{Calls, Cold, Graph, Start};
-use crate::record::{Bound, Card, Ceiling, Outcome, Peer, Record, Row};
+use crate::overhead::{Calls, Graph, Start};
+use crate::record::{Bound, Card, Ceiling, Outcome, Peer, Record};
 
 /// Returns a card in one line.
 pub fn card(card: &Card) -> String {
@@ -77,137 +77,6 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// Returns the titles of the table.
-pub fn head() -> String {
-    format!(
-        "  {:<34} {:>16} {:>10} {:>14} {:>14} {:>7}  {}",
-        "work", "size", "time", "rate", "of ceiling", "spread", "peers: time, ratio to ours"
-    )
-}
-
-/// Returns a case in one line.
-pub fn row(row: &Row, ceilings: &[Ceiling]) -> String {
-    let start = format!("  {:<34} {:>16}", row.work, row.size);
-    let Some(ours) = row.ours() else {
-        return format!("{start} not run");
-    };
-    let Outcome::Timed(times) = &ours.outcome else {
-        return format!(
-            "{start} {}",
-            ours.outcome.reason().unwrap_or_else(|| "right".to_owned())
-        );
-    };
-    let found = row.rate(times.median);
-    let share = row.share(ceilings);
-    let share = share.map_or_else(String::new, |share| {
-        let mark = mark(row.aim.share.map(|aim| share >= aim));
-        format!("{:.1} % {}{mark}", 100.0 * share, row.bound.name())
-    });
-    let mut text = format!(
-        "{start} {:>10} {:>14} {share:>14} {:>5.1} %",
-        time(times.median),
-        rate(row.bound, found),
-        100.0 * times.spread()
-    );
-    for peer in row.peers() {
-        text += &match (peer.outcome.times(), row.ratio(peer)) {
-            (Some(theirs), Some(ratio)) => {
-                let way = peer.way.as_ref();
-                format!(
-                    "  {} {} {ratio:.3}{}{}",
-                    peer.name,
-                    time(theirs.median),
-                    mark(row.ratio_met(peer)),
-                    way.map_or_else(String::new, |way| format!(" ({way})"))
-                )
-            }
-            _ => format!(
-                "  {} {}",
-                peer.name,
-                peer.outcome.reason().unwrap_or_default()
-            ),
-        };
-    }
-    text
-}
-
-/// Returns a case of a sweep: the library's time, then that of each policy row.
-pub fn sweep(row: &Row, ceilings: &[Ceiling]) -> String {
-    let mut text = format!("{}\n", row.name());
-    let ours = row.ours().and_then(|ours| ours.outcome.times());
-    let ceiling = ceilings.iter().find(|it| it.bound == row.bound);
-    for contender in &row.results {
-        text += &match contender.outcome.times() {
-            None => format!(
-                "  {:<12} {}\n",
-                contender
-                    .outcome
-                    .reason()
-                    .unwrap_or_else(|| "right".to_owned()),
-                contender.name
-            ),
-            Some(times) => {
-                let share = ceiling.map_or_else(String::new, |it| {
-                    let share = row.rate(times.median) / it.rate_for(row.bytes);
-                    format!("{:.1} % {}", 100.0 * share, row.bound.name())
-                });
-                let ratio = ours.map_or(1.0, |ours| times.median / ours.median);
-                format!(
-                    "  {:>10} {share:>14} {ratio:>7.3} {:>5.1} %  {}\n",
-                    time(times.median),
-                    100.0 * times.spread(),
-                    contender.name
-                )
-            }
-        };
-    }
-    text
-}
-
-/// Returns the titles of operations on one element.
-pub fn calls_head() -> String {
-    format!(
-        "  {:<20} {:<12} {:>10} {:>12} {:>7}",
-        "on one element", "asked for", "time", "bare calls", "ratio"
-    )
-}
-
-/// Returns an operation on one element in one line.
-pub fn calls(calls: &Calls) -> String {
-    let start = format!("  {:<20} {:<12}", calls.work, calls.form.name());
-    match (calls.times(), calls.ratio()) {
-        (Some([ours, bare]), Some(ratio)) => format!(
-            "{start} {:>10} {:>12} {ratio:>7.3}{}",
-            time(ours.median),
-            time(bare.median),
-            mark(calls.met())
-        ),
-        _ => format!("{start} {}", calls.ours.reason().unwrap_or_default()),
-    }
-}
-
-/// Returns the titles of graphs.
-pub fn graphs_head() -> String {
-    format!(
-        "  {:<33} {:>10} {:>12} {:>12} {:>14}",
-        "graph of", "replayed", "one by one", "PyTorch's", "ours / theirs"
-    )
-}
-
-/// Returns a graph in one line.
-pub fn graph(graph: &Graph) -> String {
-    let ratio = graph.ratio().map(|ratio| format!("{ratio:.3}"));
-    format!(
-        "  {:<33} {:>10} {:>12} {:>12} {:>14}{}",
-        graph.work,
-        outcome(&graph.ours),
-        outcome(&graph.apart),
-        outcome(&graph.pytorch),
-        ratio.unwrap_or_default(),
-        mark(graph.met())
-    )
-}
-
 /// Returns the median, or the reason why there is none.
 pub fn outcome(outcome: &Outcome) -> String {
     match outcome.times() {
@@ -216,74 +85,36 @@ pub fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-/// Returns the titles of first operations.
-pub fn cold_head() -> String {
-    format!(
-        "  {:<20} {:>10} {:>16} {:>16}",
-        "first of a process", "context", "without cache", "from the cache"
-    )
-}
-
-/// Returns the first operations of a family in one line.
-pub fn cold(cold: &Cold) -> String {
-    let shown = |start: &Start| outcome(&start.first) + mark(start.met());
-    let context = cold.uncached.context.times();
-    format!(
-        "  {:<20} {:>10} {:>16} {:>16}",
-        cold.family,
-        context.map_or_else(String::new, |times| time(times.median)),
-        shown(&cold.uncached),
-        shown(&cold.cached)
-    )
-}
-
-/// Returns the mark after a figure that missed its aim.
-fn mark(met: Option<bool>) -> &'static str {
-    if met == Some(false) { "!" } else { "" }
-}
-
 /// Returns the summary of a whole run.
 pub fn foot(record: &Record) -> String {
-    let (mut shares, mut ratios) = ((0, 0), (0, 0));
-    let count = |met: Option<bool>, counts: &mut (usize, usize)| {
-        if let Some(met) = met {
-            counts.0 += usize::from(met);
-            counts.1 += 1;
-        }
+    let met = |all: &mut dyn Iterator<Item = Option<bool>>| {
+        let all: Vec<bool> = all.flatten().collect();
+        let met = all.iter().filter(|met| **met).count();
+        format!("{met} of {}", all.len())
     };
-    for row in &record.rows {
-        count(record.share_met(row), &mut shares);
-        row.peers()
-            .for_each(|peer| count(row.ratio_met(peer), &mut ratios));
-    }
-    let (mut calls, mut firsts, mut graphs) = ((0, 0), (0, 0), (0, 0));
-    for row in &record.overhead.calls {
-        count(row.met(), &mut calls);
-    }
-    for cold in &record.overhead.cold {
-        count(cold.uncached.met(), &mut firsts);
-        count(cold.cached.met(), &mut firsts);
-    }
-    for graph in &record.overhead.graphs {
-        count(graph.met(), &mut graphs);
-    }
-    let overhead = if record.overhead.is_empty() {
-        String::new()
-    } else {
-        format!(
-            ", {} of {} operations on one element, {} of {} graphs, {} of {} first operations",
-            calls.0, calls.1, graphs.0, graphs.1, firsts.0, firsts.1
-        )
-    };
-    format!(
-        "{} cases in {:.0} s; aims met: {} of {} shares of a ceiling, {} of {} ratios to a peer{overhead} (a figure that missed its aim has a `!`)",
-        record.rows.len(),
+    let Record { rows, overhead, .. } = record;
+    let mut text = format!(
+        "{} cases in {:.0} s; aims met: {} shares of a ceiling, {} ratios to a peer",
+        rows.len(),
         record.seconds,
-        shares.0,
-        shares.1,
-        ratios.0,
-        ratios.1
-    )
+        met(&mut rows.iter().map(|row| record.share_met(row))),
+        met(&mut rows
+            .iter()
+            .flat_map(|row| row.peers().map(move |peer| row.ratio_met(peer))))
+    );
+    if !overhead.is_empty() {
+        let starts = overhead
+            .cold
+            .iter()
+            .flat_map(|it| [&it.uncached, &it.cached]);
+        text += &format!(
+            ", {} operations on one element, {} graphs, {} first operations",
+            met(&mut overhead.calls.iter().map(Calls::met)),
+            met(&mut overhead.graphs.iter().map(Graph::met)),
+            met(&mut starts.map(Start::met))
+        );
+    }
+    text + " (a figure that missed its aim has a `!`)"
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 //! A sweep's record is a record of the benchmark whose peers are policy rows. A table chooses a row for a family and an element
 //! size, so the cases of a family with one element type form one [`Group`].
 
+use crate::distinct::distinct;
 use crate::record::{CHOSEN, Outcome, Record, Row};
 use crate::sheet::Sheet;
+use crate::sheets;
 
 /// The share by which the chosen row may be slower than the fastest, in the mean of a group.
 pub const TOLERANCE: f64 = 0.02;
@@ -73,13 +75,7 @@ impl Group {
                 Some(chosen.outcome.times()?.median)
             })
             .collect();
-        let mut names: Vec<&str> = Vec::new();
-        for contender in rows.iter().flat_map(|row| row.peers()) {
-            if !names.contains(&contender.name.as_str()) {
-                names.push(&contender.name);
-            }
-        }
-        for name in names {
+        for name in sheets::names(rows) {
             let outcomes = rows
                 .iter()
                 .map(|row| row.peers().find(|it| it.name == name).map(|it| &it.outcome));
@@ -119,12 +115,7 @@ pub fn groups(record: &Record) -> Vec<Group> {
             .find(|word| ELEMENTS.contains(word));
         (row.family.clone(), element.unwrap_or("any").to_owned())
     };
-    let mut keys = Vec::new();
-    for row in &record.rows {
-        if !keys.contains(&key(row)) {
-            keys.push(key(row));
-        }
-    }
+    let keys = distinct(record.rows.iter().map(key));
     let of = |wanted: &(String, String)| {
         let rows: Vec<&Row> = record
             .rows
@@ -183,7 +174,7 @@ pub fn page(records: &[(String, Record)]) -> String {
                 group.element,
                 capitalised(&verdict(&group))
             );
-            let mut sheet = Sheet::new("lr", ["numbers", "mean", "least", "greatest"]);
+            let mut sheet = Sheet::new("l r", ["numbers", "mean", "least", "greatest"]);
             for row in &group.rows {
                 let chosen = if row.chosen { " **(chosen)**" } else { "" };
                 let [mean, least, greatest] =
@@ -210,7 +201,7 @@ fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Aim, Bound, Card, Contender, FORMAT, OURS};
+    use crate::record::{Contender, OURS, tests};
     use crate::stats::Times;
 
     /// A case's work, its size, and the seconds of each contender.
@@ -226,42 +217,18 @@ mod tests {
                 None => Outcome::Wrong("why".to_owned()),
             },
         };
-        Record {
-            format: FORMAT,
-            command: "c".to_owned(),
-            date: "2026-11-21".to_owned(),
-            version: "0".to_owned(),
-            quick: false,
-            card: Card {
-                name: "A card".to_owned(),
-                compute_capability: "9.0".to_owned(),
-                cuda: "13.0".to_owned(),
-                multiprocessors: 1,
-                memory_bytes: 1,
-                l2_bytes: 1,
-            },
-            ceilings: Vec::new(),
-            peers: Vec::new(),
-            rows: times
-                .iter()
-                .map(|(work, size, results)| Row {
-                    family: "rows".to_owned(),
-                    work: (*work).to_owned(),
-                    size: (*size).to_owned(),
-                    elements: 1,
-                    bytes: 1,
-                    operations: 0,
-                    bound: Bound::Read,
-                    sets: 1,
-                    aim: Aim::default(),
-                    results: std::iter::once((OURS, 1.0))
-                        .chain(results.iter().copied())
-                        .map(|(name, seconds)| contender(name, seconds))
-                        .collect(),
-                })
+        let row = |(work, size, results): &Case<'_>| Row {
+            family: "rows".to_owned(),
+            size: (*size).to_owned(),
+            results: std::iter::once((OURS, 1.0))
+                .chain(results.iter().copied())
+                .map(|(name, seconds)| contender(name, seconds))
                 .collect(),
-            overhead: Default::default(),
-            seconds: 1.0,
+            ..tests::row(work, 1.0, 1.0)
+        };
+        Record {
+            rows: times.iter().map(row).collect(),
+            ..tests::record()
         }
     }
 

@@ -212,27 +212,6 @@ pub const TITLES: [&str; 11] = [
     "top stall",
 ];
 
-/// Returns a line of a table for a terminal.
-pub fn line(cells: &[impl AsRef<str>; TITLES.len()]) -> String {
-    let [
-        work,
-        size,
-        kernel,
-        time,
-        memory,
-        bytes,
-        writes,
-        issue,
-        warps,
-        pipe,
-        stall,
-    ] = cells.each_ref().map(AsRef::as_ref);
-    format!(
-        "  {work:<32} {size:>15} {kernel:<40} {time:>9} {memory:>7} {bytes:>13} {writes:>17} {issue:>7} {warps:>7}  \
-         {pipe:<13} {stall}"
-    )
-}
-
 impl Record {
     /// Reads a record.
     ///

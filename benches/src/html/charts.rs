@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::escape;
+use crate::distinct::distinct;
 use crate::ladder::Ladder;
 use crate::overhead::Calls;
 use crate::record::{Bound, OURS, Record, Row};
@@ -232,15 +233,12 @@ pub fn overhead(all: &[Calls]) -> String {
 
 /// Draws the rate over the size, with a chart for each work that has several sizes.
 pub fn rates(record: &Record, rows: &[&Row]) -> String {
-    let mut works: Vec<&str> = Vec::new();
-    for row in rows {
-        let several = rows
-            .iter()
-            .any(|other| other.work == row.work && other.elements != row.elements);
-        if several && !row.size.contains(" x ") && !works.contains(&row.work.as_str()) {
-            works.push(&row.work);
-        }
-    }
+    let several = |row: &&&Row| {
+        let mut rows = rows.iter();
+        !row.size.contains(" x ")
+            && rows.any(|other| other.work == row.work && other.elements != row.elements)
+    };
+    let works = distinct(rows.iter().filter(several).map(|row| row.work.as_str()));
     let charts: String = works.iter().map(|work| rate(record, work, rows)).collect();
     if charts.is_empty() {
         charts
@@ -258,16 +256,9 @@ fn rate(record: &Record, work: &str, rows: &[&Row]) -> String {
     let Some(bound) = rows.first().map(|row| row.bound) else {
         return String::new();
     };
-    let mut names = vec![OURS];
-    for peer in rows
-        .iter()
-        .flat_map(|row| row.peers())
-        .filter(|peer| peer.outcome.times().is_some())
-    {
-        if !names.contains(&peer.name.as_str()) {
-            names.push(&peer.name);
-        }
-    }
+    let peers = rows.iter().flat_map(|row| row.peers());
+    let timed = peers.filter(|peer| peer.outcome.times().is_some());
+    let names = distinct(std::iter::once(OURS).chain(timed.map(|peer| peer.name.as_str())));
     let points = |name: &str| -> Vec<(f64, f64)> {
         let found = rows.iter().filter_map(|row| {
             let times = row

@@ -2,7 +2,7 @@
 
 mod charts;
 
-use crate::markdown::is_largest;
+use crate::markdown::largest;
 use crate::record::{Record, Row};
 use crate::sheet::{Sheet, escape};
 use crate::{ladder, sheets, table};
@@ -36,18 +36,9 @@ pub fn page(record: &Record, ladders: &[ladder::Ladder]) -> String {
     body += &charts::roofline(record);
     body += "</section>\n";
     for family in record.families() {
-        let rows: Vec<&Row> = record
-            .rows
-            .iter()
-            .filter(|row| row.family == family)
-            .collect();
+        let rows = record.of_family(family);
         body += &format!("<section id=\"{0}\"><h2>{0}</h2>\n", escape(family));
-        let largest: Vec<&Row> = rows
-            .iter()
-            .copied()
-            .filter(|row| is_largest(row, &rows))
-            .collect();
-        body += &charts::ratios(&largest);
+        body += &charts::ratios(&largest(&rows));
         body += &charts::rates(record, &rows);
         body += &details(record, &rows);
         body += "</section>\n";
@@ -95,7 +86,7 @@ fn details(record: &Record, rows: &[&Row]) -> String {
     format!(
         "<details><summary>All {} cases</summary>\n{}</details>\n",
         rows.len(),
-        sheets::cases(record, rows, &sheets::names(rows)).html()
+        sheets::cases(&record.ceilings, rows, &sheets::names(rows)).html()
     )
 }
 

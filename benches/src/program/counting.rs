@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use warpwright_bench::counters::{FORMAT, Failed, Record, Row, TITLES, line};
+use warpwright_bench::counters::{FORMAT, Failed, Record, Row};
 use warpwright_bench::run::Result;
 use warpwright_bench::run::counters::{Profiler, chosen};
-use warpwright_bench::table;
+use warpwright_bench::{sheets, table};
 
 use super::files::{card, command, cuda, put, read, today};
 
@@ -28,16 +28,15 @@ pub fn run(
     let card = card(&cuda()?);
     println!("{}", table::card(&card));
     println!("{}, {} cases", profiler.version(), cases.len());
-    println!("{}", line(&TITLES));
+    print!("{}", sheets::counters(&[]).head());
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
     for case in &cases {
         match profiler.kernels(case)? {
             Ok(kernels) => {
-                for kernel in kernels {
-                    let row = Row::new(case, kernel);
-                    println!("{}", line(&row.cells()));
-                    rows.push(row);
-                }
+                let kernels = kernels.into_iter().map(|kernel| Row::new(case, kernel));
+                let kernels: Vec<Row> = kernels.collect();
+                print!("{}", sheets::counters(&kernels).body());
+                rows.extend(kernels);
             }
             Err(reason) => {
                 let name = case.name();

@@ -9,8 +9,8 @@ use warpwright_bench::record::Record;
 use warpwright_bench::run::{
     Bench, Mode, Result, Scale, all_are_right, ceilings, families, peers::Peers, tune::Tuning,
 };
-use warpwright_bench::table;
 use warpwright_bench::tuning::{groups, verdict};
+use warpwright_bench::{sheets, table};
 
 use super::files::{card, cuda, put, record};
 use crate::DeviceOption;
@@ -91,7 +91,7 @@ pub fn run(
     let shown = ceilings.clone();
     let peers = Peers::new(device.clone(), false);
     let mut bench = Bench::new(device, scale, Mode::Time, peers, move |row| {
-        println!("{}", table::sweep(row, &shown));
+        println!("{}\n{}", row.name(), sheets::sweep(row, &shown).text());
     })
     .sweep(rows);
     for known in families::all().filter(|it| known.contains(&it.name())) {
