@@ -7,12 +7,12 @@ use warpwright_cli::error::{Error, Result};
 use warpwright_cli::input;
 use warpwright_cli::output::Target;
 
-use super::{Done, check_variant, failed, families, open, read, shaped, single, timed};
+use super::{Done, failed, open, read, shaped, single, timed, variant};
 use crate::args::{Convolve, Global, Mask, Outside};
 
 /// Convolves a vector or the rows of a matrix, and writes the result.
 pub fn run(global: &Global, options: &Convolve) -> Result<()> {
-    check_variant(&families(Some("convolution"))?, global.variant.as_deref())?;
+    let variant = variant(global, "convolution")?;
     let target = Target::array(&options.output)?;
     let mask = weights(&options.mask)?;
     let device = open(global.device)?;
@@ -27,7 +27,7 @@ pub fn run(global: &Global, options: &Convolve) -> Result<()> {
             Outside::Clamp => Boundary::Clamp,
             Outside::Wrap => Boundary::Wrap,
         },
-        variant: global.variant.as_deref(),
+        variant,
     };
     let done = match &input {
         Array::U8(data) => work.convolve(data),
@@ -117,9 +117,7 @@ impl Work<'_> {
             .map_err(failed)?;
         let request = self.device.convolve_rows_request(&matrix, &mask);
         let request = request.boundary(self.boundary);
-        let done = done!(self.device, request, self.variant, prepare(), |it| {
-            it.output().and_then(|output| output.to_vec())
-        });
+        let done = done!(self.device, request, self.variant);
         done.map(|values| shaped(shape, values))
     }
 }

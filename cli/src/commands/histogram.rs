@@ -9,7 +9,7 @@ use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::{self, Target};
 use warpwright_cli::plot::HistogramPlot;
 
-use super::{Done, check_variant, failed, families, open, read, shown, timed};
+use super::{Done, failed, open, read, shown, timed, variant};
 use crate::args::{Global, Histogram};
 use crate::report::{self, Answer};
 
@@ -25,14 +25,14 @@ struct Counts<'a> {
 
 /// Counts the values in each bin, and prints, writes or draws the counts.
 pub fn run(global: &Global, options: &Histogram) -> Result<()> {
-    check_variant(&families(Some("histogram"))?, global.variant.as_deref())?;
+    let variant = variant(global, "histogram")?;
     let range = range(options)?;
     let output = options.output.as_deref().map(Target::npy).transpose()?;
     let plot = options.plot.as_deref().map(Target::plot).transpose()?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
     let bins = options.bins.map(|bins| bins as usize);
-    let done = histogram(&device, &input, bins, range, global.variant.as_deref())
+    let done = histogram(&device, &input, bins, range, variant)
         .map_err(|error| error.within(options.input.display()))?;
     let values = input.len();
     drop(input);

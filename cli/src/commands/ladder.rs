@@ -101,59 +101,52 @@ fn place(device: &Device) -> Result<String> {
     Ok(format!("cpu with {threads} and the checks `{checks}`"))
 }
 
+/// Prints the table of a ladder. A family that arithmetic limits has operations in place of bytes, and no copy beside it.
 fn table(out: &mut dyn std::io::Write, ladder: &Ladder, place: &str) -> std::io::Result<()> {
-    if ladder.operations.is_some() {
-        return operations_table(out, ladder, place);
+    let Ladder {
+        family,
+        problem,
+        copy_rate,
+        ..
+    } = ladder;
+    let is_of_bytes = ladder.operations.is_none();
+    write!(out, "{family}: {problem} on {place}")?;
+    if is_of_bytes {
+        let rate = report::significant(copy_rate / 1e9);
+        write!(out, "; a copy within the device: {rate} GB/s")?;
     }
+    let (unit, of_copy) = if is_of_bytes {
+        ("GB/s", format!(" {:>10}", "of copy"))
+    } else {
+        ("TFLOP/s", String::new())
+    };
     writeln!(
         out,
-        "{}: {} on {place}; a copy within the device: {} GB/s",
-        ladder.family,
-        ladder.problem,
-        report::significant(ladder.copy_rate / 1e9)
-    )?;
-    writeln!(
-        out,
-        "  {:<24} {:>10} {:>12} {:>10}",
-        "variant", "time", "GB/s", "of copy"
+        "\n  {:<24} {:>10} {unit:>12}{of_copy}",
+        "variant", "time"
     )?;
     for rung in &ladder.rungs {
-        match &rung.result {
-            Problem::Timed(time) => {
+        let Problem::Timed(time) = &rung.result else {
+            untimed(out, rung)?;
+            continue;
+        };
+        write!(
+            out,
+            "  {:<24} {:>10}",
+            rung.variant,
+            report::duration(*time)
+        )?;
+        match ladder.operation_rate(*time) {
+            Some(rate) => writeln!(out, " {:>12}", report::significant(rate / 1e12))?,
+            None => {
                 let rate = ladder.rate(*time);
                 writeln!(
                     out,
-                    "  {:<24} {:>10} {:>10} {:>8} %",
-                    rung.variant,
-                    report::duration(*time),
+                    " {:>10} {:>8} %",
                     report::significant(rate / 1e9),
-                    report::significant(100.0 * rate / ladder.copy_rate)
+                    report::significant(100.0 * rate / copy_rate)
                 )?;
             }
-            _ => untimed(out, rung)?,
-        }
-    }
-    writeln!(out)
-}
-
-/// Prints the table of a family that is limited by arithmetic.
-fn operations_table(
-    out: &mut dyn std::io::Write,
-    ladder: &Ladder,
-    place: &str,
-) -> std::io::Result<()> {
-    writeln!(out, "{}: {} on {place}", ladder.family, ladder.problem)?;
-    writeln!(out, "  {:<24} {:>10} {:>12}", "variant", "time", "TFLOP/s")?;
-    for rung in &ladder.rungs {
-        match &rung.result {
-            Problem::Timed(time) => writeln!(
-                out,
-                "  {:<24} {:>10} {:>12}",
-                rung.variant,
-                report::duration(*time),
-                report::significant(ladder.operation_rate(*time).unwrap_or_default() / 1e12)
-            )?,
-            _ => untimed(out, rung)?,
         }
     }
     writeln!(out)

@@ -9,16 +9,15 @@ use warpwright_cli::array::{Array, Data};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 
-use super::{Done, check_variant, failed, families, open, read, shaped, timed};
+use super::{Done, failed, open, read, shaped, timed, variant};
 use crate::args::{Global, Map, MapOp};
 
 /// Applies a function to every element and writes the results.
 pub fn run(global: &Global, options: &Map) -> Result<()> {
-    check_variant(&families(Some("map"))?, global.variant.as_deref())?;
+    let variant = variant(global, "map")?;
     let target = Target::npy(&options.output)?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
-    let variant = global.variant.as_deref();
     let done = map(&device, &input, options.op, variant)
         .map_err(|error| error.within(options.input.display()))?;
     drop(input);
@@ -59,8 +58,6 @@ where
 {
     let vector = device.upload(data.values()).map_err(failed)?;
     let request = device.map_request(&vector, function);
-    let done = done!(device, request, variant, prepare(), |it| {
-        it.output().and_then(|output| output.to_vec())
-    });
+    let done = done!(device, request, variant);
     done.map(|values| shaped(data.shape(), values))
 }

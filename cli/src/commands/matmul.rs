@@ -10,12 +10,12 @@ use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 
-use super::{Done, check_variant, failed, families, open, read, same_type, shaped, single, timed};
+use super::{Done, failed, open, read, same_type, shaped, single, timed, variant};
 use crate::args::{Activation, Global, Matmul, Rounded};
 
 /// Multiplies two matrices and writes the product.
 pub fn run(global: &Global, options: &Matmul) -> Result<()> {
-    check_variant(&families(Some("gemm"))?, global.variant.as_deref())?;
+    let variant = variant(global, "gemm")?;
     let target = Target::npy(&options.output)?;
     let device = open(global.device)?;
     let inputs = Inputs {
@@ -35,7 +35,7 @@ pub fn run(global: &Global, options: &Matmul) -> Result<()> {
         device: &device,
         inputs: &inputs,
         options,
-        variant: global.variant.as_deref(),
+        variant,
     };
     let done = match (&inputs.a, options.result) {
         (Array::F16(a), _) => product.of::<f16>(a, single)?,

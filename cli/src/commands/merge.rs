@@ -8,18 +8,15 @@ use warpwright_cli::array::{Array, Data, Dtype, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 
-use super::{
-    Done, check_variant, check_vector, failed, families, open, read, same_type, shaped, timed,
-};
+use super::{Done, check_vector, failed, open, read, same_type, shaped, timed, variant};
 use crate::args::{Bounds, Global, Merge};
 
 /// Merges two sorted vectors and writes the result.
 pub fn run(global: &Global, options: &Merge) -> Result<()> {
-    check_variant(&families(Some("merge"))?, global.variant.as_deref())?;
+    let variant = variant(global, "merge")?;
     let target = Target::npy(&options.output)?;
     let device = open(global.device)?;
     let (a, b) = (read(&options.a)?, read(&options.b)?);
-    let variant = global.variant.as_deref();
     let done = with_keys!("merge", &a, a => Ok(merge(&device, a, &b, options, variant)));
     let done = done.map_err(|error: Error| error.within(options.a.display()))??;
     drop((a, b));
@@ -28,11 +25,10 @@ pub fn run(global: &Global, options: &Merge) -> Result<()> {
 
 /// Finds the places of keys in a sorted vector and writes them.
 pub fn bounds(global: &Global, options: &Bounds) -> Result<()> {
-    check_variant(&families(Some("merge"))?, global.variant.as_deref())?;
+    let variant = variant(global, "merge")?;
     let target = Target::npy(&options.output)?;
     let device = open(global.device)?;
     let (sorted, keys) = (read(&options.sorted)?, read(&options.keys)?);
-    let variant = global.variant.as_deref();
     let done = with_keys!("bounds", &sorted, sorted => Ok(places(&device, sorted, &keys, options, variant)));
     let done = done.map_err(|error: Error| error.within(options.sorted.display()))??;
     let remark = format!(", places in {} of {}", sorted.shape(), sorted.dtype());
@@ -71,9 +67,7 @@ fn merge<T: Element + SortKey>(
     if options.descending {
         request = request.descending();
     }
-    let done = done!(device, request, variant, prepare(), |it| {
-        it.output().and_then(|output| output.to_vec())
-    });
+    let done = done!(device, request, variant);
     done.map(|values| shaped(Shape::Vector(values.len()), values))
 }
 
@@ -94,9 +88,7 @@ fn places<T: Element + SortKey>(
     if options.descending {
         request = request.descending();
     }
-    let done = done!(device, request, variant, prepare(), |it| {
-        it.output().and_then(|output| output.to_vec())
-    });
+    let done = done!(device, request, variant);
     done.map(|places| {
         let places = places.into_iter().map(|place| place as i64);
         shaped(keys.shape(), places.collect())

@@ -1,7 +1,17 @@
 //! The commands: one file each.
 
 /// Prepares a request, with the given variant if there is one, runs it, and reads the result.
+///
+/// The result is the output's elements unless an expression reads another one.
 macro_rules! done {
+    ($device:expr, $request:expr, $variant:expr) => {
+        done!($device, $request, $variant, prepare())
+    };
+    ($device:expr, $request:expr, $variant:expr, $prepare:ident()) => {
+        done!($device, $request, $variant, $prepare(), |it| {
+            it.output().and_then(|output| output.to_vec())
+        })
+    };
     ($device:expr, $request:expr, $variant:expr, $prepare:ident($($argument:expr)?), |$it:ident| $read:expr) => {{
         let mut request = $request;
         if let Some(name) = $variant {
@@ -157,6 +167,13 @@ fn check_variant(families: &[&'static Family], variant: Option<&str>) -> Result<
     )))
 }
 
+/// Returns the variant that is asked for, after a check that the family has it.
+fn variant<'a>(global: &'a Global, family: &str) -> Result<Option<&'a str>> {
+    let variant = global.variant.as_deref();
+    check_variant(&families(Some(family))?, variant)?;
+    Ok(variant)
+}
+
 /// Refuses a second output that has the name of the first.
 fn check_names(output: &Path, option: &str, second: Option<&Path>) -> Result<()> {
     if second == Some(output) {
@@ -231,6 +248,30 @@ impl<T> Done<T> {
         }
     }
 
+    /// Reports a result in a file, which `what` describes: as JSON, to which `more` adds other files, or as a remark.
+    fn report(
+        &self,
+        global: &Global,
+        device: &Device,
+        target: &Target,
+        what: &str,
+        more: impl FnOnce(Answer<()>) -> Answer<()>,
+    ) -> Result<()> {
+        let path = target.path();
+        if global.json {
+            return report::json(&more(Answer {
+                output: Some(shown(path)),
+                ..self.answer(device)
+            }));
+        }
+        report::note(&format!(
+            "{}: {what} ({})",
+            path.display(),
+            self.how(device)
+        ));
+        Ok(())
+    }
+
     /// Returns `cpu, best, 1.23 ms`: the device, the variant and the time.
     fn how(&self, device: &Device) -> String {
         format!(
@@ -246,20 +287,9 @@ impl Done<Array> {
     /// Writes the array to its file and reports it, with a remark on how it was made.
     fn write(&self, global: &Global, device: &Device, target: &Target, remark: &str) -> Result<()> {
         target.stage_array(&self.value)?.commit()?;
-        if global.json {
-            return report::json(&Answer::<()> {
-                output: Some(shown(target.path())),
-                ..self.answer(device)
-            });
-        }
-        report::note(&format!(
-            "{}: {} of {}{remark} ({})",
-            target.path().display(),
-            self.value.shape(),
-            self.value.dtype(),
-            self.how(device)
-        ));
-        Ok(())
+        let (shape, dtype) = (self.value.shape(), self.value.dtype());
+        let what = format!("{shape} of {dtype}{remark}");
+        self.report(global, device, target, &what, |answer| answer)
     }
 }
 

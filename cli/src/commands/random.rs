@@ -7,9 +7,9 @@ use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::{self, Target};
 use warpwright_cli::plot::HistogramPlot;
 
-use super::{Done, check_variant, failed, families, open, shown, timed};
+use super::{Done, failed, open, shown, timed, variant};
 use crate::args::{Distribution, FloatType, GeneratorChoice, Global, Random};
-use crate::report::{self, Answer};
+use crate::report::Answer;
 
 /// The maximum number of bins of a plot.
 const BINS: usize = 256;
@@ -17,20 +17,26 @@ const BINS: usize = 256;
 /// The checked request of the command line.
 #[derive(Debug, Clone, Copy)]
 enum Wanted {
-    Uniform(FloatType),
-    Normal(FloatType, f64, f64),
-    LogNormal(FloatType, f64, f64),
+    Floats(FloatType, Floats),
     Poisson(f64),
+}
+
+/// A distribution of floats.
+#[derive(Debug, Clone, Copy)]
+enum Floats {
+    Uniform,
+    Normal(f64, f64),
+    LogNormal(f64, f64),
 }
 
 /// Makes random numbers, writes them, and draws their histogram.
 pub fn run(global: &Global, options: &Random) -> Result<()> {
-    check_variant(&families(Some("random"))?, global.variant.as_deref())?;
+    let variant = variant(global, "random")?;
     let wanted = wanted(options)?;
     let target = Target::npy(&options.output)?;
     let plot = options.plot.as_deref().map(Target::plot).transpose()?;
     let device = open(global.device)?;
-    let done = numbers(&device, options, wanted, global.variant.as_deref()).map_err(failed)?;
+    let done = numbers(&device, options, wanted, variant).map_err(failed)?;
 
     // Both files are complete before the first is moved to its place.
     let mut staged = vec![target.stage_array(&done.value)?];
@@ -41,22 +47,12 @@ pub fn run(global: &Global, options: &Random) -> Result<()> {
         staged.push(plot.stage_text(drawing)?);
     }
     output::put(staged)?;
-    if global.json {
-        return report::json(&Answer::<()> {
-            output: Some(shown(target.path())),
-            plot: plot.as_ref().map(|plot| shown(plot.path())),
-            ..done.answer(&device)
-        });
-    }
-    report::note(&format!(
-        "{}: {} {} numbers of {} ({})",
-        target.path().display(),
-        done.value.len(),
-        title(wanted),
-        done.value.dtype(),
-        done.how(&device)
-    ));
-    Ok(())
+    let (title, dtype) = (title(wanted), done.value.dtype());
+    let what = format!("{} {title} numbers of {dtype}", done.value.len());
+    done.report(global, &device, &target, &what, |answer| Answer {
+        plot: plot.as_ref().map(|plot| shown(plot.path())),
+        ..answer
+    })
 }
 
 /// Returns the distribution with its parameters. A parameter of another distribution is a usage error.
@@ -90,9 +86,9 @@ fn wanted(options: &Random) -> Result<Wanted> {
         )));
     }
     match options.distribution {
-        Distribution::Uniform => Ok(Wanted::Uniform(float)),
-        Distribution::Normal => Ok(Wanted::Normal(float, mean, std_dev)),
-        Distribution::LogNormal => Ok(Wanted::LogNormal(float, mean, std_dev)),
+        Distribution::Uniform => Ok(Wanted::Floats(float, Floats::Uniform)),
+        Distribution::Normal => Ok(Wanted::Floats(float, Floats::Normal(mean, std_dev))),
+        Distribution::LogNormal => Ok(Wanted::Floats(float, Floats::LogNormal(mean, std_dev))),
         Distribution::Poisson => match options.lambda {
             Some(lambda) if (0.0..=1e6).contains(&lambda) => Ok(Wanted::Poisson(lambda)),
             Some(lambda) => Err(Error::usage(format!(
@@ -106,11 +102,11 @@ fn wanted(options: &Random) -> Result<Wanted> {
 /// Returns `normal (mean 0, standard deviation 1)`.
 fn title(wanted: Wanted) -> String {
     match wanted {
-        Wanted::Uniform(_) => "uniform".to_owned(),
-        Wanted::Normal(_, mean, std_dev) => {
+        Wanted::Floats(_, Floats::Uniform) => "uniform".to_owned(),
+        Wanted::Floats(_, Floats::Normal(mean, std_dev)) => {
             format!("normal (mean {mean}, standard deviation {std_dev})")
         }
-        Wanted::LogNormal(_, mean, std_dev) => {
+        Wanted::Floats(_, Floats::LogNormal(mean, std_dev)) => {
             format!("log-normal (mean {mean}, standard deviation {std_dev} of the logarithm)")
         }
         Wanted::Poisson(lambda) => format!("Poisson (lambda {lambda})"),
@@ -124,34 +120,14 @@ fn numbers(
     variant: Option<&str>,
 ) -> warpwright::Result<Done<Array>> {
     match wanted {
-        Wanted::Uniform(FloatType::F32) => {
-            floats::<f32>(device, options, variant, |random, out| {
-                random.fill_uniform(out)
+        Wanted::Floats(FloatType::F32, floats) => {
+            filled::<f32>(device, options, variant, |random, out| {
+                fill(floats, random, out, |number| number as f32)
             })
         }
-        Wanted::Uniform(FloatType::F64) => {
-            floats::<f64>(device, options, variant, |random, out| {
-                random.fill_uniform(out)
-            })
-        }
-        Wanted::Normal(FloatType::F32, mean, std_dev) => {
-            floats::<f32>(device, options, variant, |random, out| {
-                random.fill_normal(out, mean as f32, std_dev as f32)
-            })
-        }
-        Wanted::Normal(FloatType::F64, mean, std_dev) => {
-            floats::<f64>(device, options, variant, |random, out| {
-                random.fill_normal(out, mean, std_dev)
-            })
-        }
-        Wanted::LogNormal(FloatType::F32, mean, std_dev) => {
-            floats::<f32>(device, options, variant, |random, out| {
-                random.fill_log_normal(out, mean as f32, std_dev as f32)
-            })
-        }
-        Wanted::LogNormal(FloatType::F64, mean, std_dev) => {
-            floats::<f64>(device, options, variant, |random, out| {
-                random.fill_log_normal(out, mean, std_dev)
+        Wanted::Floats(FloatType::F64, floats) => {
+            filled::<f64>(device, options, variant, |random, out| {
+                fill(floats, random, out, |number| number)
             })
         }
         Wanted::Poisson(lambda) => filled::<u32>(device, options, variant, |random, out| {
@@ -160,13 +136,20 @@ fn numbers(
     }
 }
 
-fn floats<T: Element + RandomFloat>(
-    device: &Device,
-    options: &Random,
-    variant: Option<&str>,
-    fill: impl Fn(&mut RandomGenerator, VectorViewMut<'_, T>) -> warpwright::Result<()>,
-) -> warpwright::Result<Done<Array>> {
-    filled(device, options, variant, fill)
+/// Fills a vector with numbers of a distribution, whose parameters `number` converts.
+fn fill<T: RandomFloat>(
+    floats: Floats,
+    random: &mut RandomGenerator,
+    out: VectorViewMut<'_, T>,
+    number: fn(f64) -> T,
+) -> warpwright::Result<()> {
+    match floats {
+        Floats::Uniform => random.fill_uniform(out),
+        Floats::Normal(mean, deviation) => random.fill_normal(out, number(mean), number(deviation)),
+        Floats::LogNormal(mean, deviation) => {
+            random.fill_log_normal(out, number(mean), number(deviation))
+        }
+    }
 }
 
 /// Fills an array, always from the same place of the stream.

@@ -5,7 +5,7 @@ use warpwright::ops::reduce::{Operator, Reducible, Value};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::with_numbers;
 
-use super::{Done, check_variant, failed, families, open, read, reduce_axis, timed};
+use super::{Done, failed, open, read, reduce_axis, timed, variant};
 use crate::args::{Global, Op, Reduce};
 use crate::report::{self, Answer, Number};
 
@@ -33,10 +33,9 @@ pub fn run(global: &Global, options: &Reduce) -> Result<()> {
     if let Some(axis) = options.axis {
         return reduce_axis::run(global, options, axis);
     }
-    check_variant(&families(Some("reduce"))?, global.variant.as_deref())?;
+    let variant = variant(global, "reduce")?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
-    let variant = global.variant.as_deref();
     let done = with_numbers!("reduce", &input, data => values(&device, data.values(), options.op, variant));
     let done = done.map_err(|error| error.within(options.input.display()))?;
     if global.json {

@@ -9,7 +9,7 @@ use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 use warpwright_cli::with_numbers;
 
-use super::{Done, check_variant, failed, families, open, read, shown, timed};
+use super::{Done, failed, open, read, shown, timed, variant};
 use crate::args::{Global, Op, Reduce};
 use crate::report::{self, Answer, Number};
 
@@ -20,10 +20,7 @@ pub fn run(global: &Global, options: &Reduce, axis: u8) -> Result<()> {
         _ => Axis::Rows,
     };
     let operator = operator(options.op)?;
-    check_variant(
-        &families(Some(axis.family().name))?,
-        global.variant.as_deref(),
-    )?;
+    let variant = variant(global, axis.family().name)?;
     let target = options.output.as_deref().map(Target::npy).transpose()?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
@@ -31,7 +28,7 @@ pub fn run(global: &Global, options: &Reduce, axis: u8) -> Result<()> {
         device: &device,
         axis,
         operator,
-        variant: global.variant.as_deref(),
+        variant,
     };
     let within = |error: Error| error.within(options.input.display());
     let done = work.array(&input).map_err(within)?;
@@ -139,9 +136,7 @@ impl Work<'_> {
         let request = self.device.reduce_axis(&matrix, self.axis);
         macro_rules! along {
             ($prepare:ident, $written:expr) => {{
-                let done = done!(self.device, request, self.variant, $prepare(), |it| {
-                    it.output().and_then(|output| output.to_vec())
-                });
+                let done = done!(self.device, request, self.variant, $prepare());
                 done.map(|values| Ok(Element::into_array(Data::vector($written(values)?))))
             }};
         }

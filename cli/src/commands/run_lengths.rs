@@ -8,9 +8,9 @@ use warpwright_cli::error::Result;
 use warpwright_cli::output::{self, Target};
 use warpwright_cli::with_numbers;
 
-use super::{Done, check_names, check_variant, failed, families, open, read, shaped, shown, timed};
+use super::{Done, check_names, failed, open, read, shaped, shown, timed, variant};
 use crate::args::{Global, RunLengths};
-use crate::report::{self, Answer};
+use crate::report::Answer;
 
 /// The element of each run, and the runs' lengths.
 struct Runs {
@@ -20,13 +20,12 @@ struct Runs {
 
 /// Finds the runs of equal elements, and writes the element of each and their lengths.
 pub fn run(global: &Global, options: &RunLengths) -> Result<()> {
-    check_variant(&families(Some("segments"))?, global.variant.as_deref())?;
+    let variant = variant(global, "segments")?;
     check_names(&options.output, "--lengths", Some(&options.lengths))?;
     let target = Target::npy(&options.output)?;
     let lengths = Target::npy(&options.lengths)?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
-    let variant = global.variant.as_deref();
     let done = with_numbers!("run-lengths", &input, data => run_lengths(&device, data, variant));
     let done = done.map_err(|error| error.within(options.input.display()))?;
     let shape = input.shape();
@@ -39,22 +38,13 @@ pub fn run(global: &Global, options: &RunLengths) -> Result<()> {
     ];
     let staged = staged.map(|(target, array)| target.stage_array(array));
     output::put(staged.into_iter().collect::<Result<_>>()?)?;
-    if global.json {
-        return report::json(&Answer::<()> {
-            output: Some(shown(target.path())),
-            lengths: Some(shown(lengths.path())),
-            ..done.answer(&device)
-        });
-    }
     let elements = &done.value.elements;
-    report::note(&format!(
-        "{}: {} runs of {} in {shape} ({})",
-        target.path().display(),
-        elements.len(),
-        elements.dtype(),
-        done.how(&device)
-    ));
-    Ok(())
+    let (count, dtype) = (elements.len(), elements.dtype());
+    let what = format!("{count} runs of {dtype} in {shape}");
+    done.report(global, &device, &target, &what, |answer| Answer {
+        lengths: Some(shown(lengths.path())),
+        ..answer
+    })
 }
 
 fn run_lengths<T: Element + Selectable>(

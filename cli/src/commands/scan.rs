@@ -7,7 +7,7 @@ use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 use warpwright_cli::with_numbers;
 
-use super::{Done, check_variant, failed, families, open, read, shaped, timed};
+use super::{Done, failed, open, read, shaped, timed, variant};
 use crate::args::{Global, Scan, ScanOp, WideType};
 
 impl ScanOp {
@@ -43,7 +43,7 @@ impl WideType {
 
 /// Computes the prefixes of an array and writes them.
 pub fn run(global: &Global, options: &Scan) -> Result<()> {
-    check_variant(&families(Some("scan"))?, global.variant.as_deref())?;
+    let variant = variant(global, "scan")?;
     if let Some(to) = options.to
         && options.op != ScanOp::Sum
     {
@@ -56,7 +56,6 @@ pub fn run(global: &Global, options: &Scan) -> Result<()> {
     let target = Target::npy(&options.output)?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
-    let variant = global.variant.as_deref();
     let done = match options.to {
         Some(to) => wide(&device, &input, to, options.exclusive, variant),
         None => with_numbers!("scan", &input, data => scan(&device, data, options, variant)),
@@ -80,9 +79,7 @@ fn scan<T: Element + Scannable>(
             if options.exclusive {
                 request = request.exclusive();
             }
-            done!(device, request, variant, prepare(), |it| {
-                it.output().and_then(|output| output.to_vec())
-            })
+            done!(device, request, variant)
         }};
     }
     let done = match (options.axis, data.shape()) {
@@ -155,9 +152,7 @@ impl Sums<'_> {
         if self.is_exclusive {
             request = request.exclusive();
         }
-        let done = done!(self.device, request, self.variant, prepare(), |it| {
-            it.output().and_then(|output| output.to_vec())
-        });
+        let done = done!(self.device, request, self.variant);
         done.map(|sums| shaped(data.shape(), sums.into_iter().map(written).collect()))
     }
 }

@@ -12,16 +12,15 @@ use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 use warpwright_cli::with_numbers;
 
-use super::{Done, check_variant, failed, families, open, read, shaped, timed};
+use super::{Done, failed, open, read, shaped, timed, variant};
 use crate::args::{Condition, Global, Select, Unique};
 
 /// Writes the elements that a condition selects.
 pub fn run(global: &Global, options: &Select) -> Result<()> {
-    check_variant(&families(Some("select"))?, global.variant.as_deref())?;
+    let variant = variant(global, "select")?;
     let target = Target::npy(&options.output)?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
-    let variant = global.variant.as_deref();
     let condition = &options.condition;
     let done = with_numbers!("select", &input, data => select(&device, data, condition, variant));
     let done = done.map_err(|error| error.within(options.input.display()))?;
@@ -30,11 +29,10 @@ pub fn run(global: &Global, options: &Select) -> Result<()> {
 
 /// Writes the elements that differ from the one before.
 pub fn unique(global: &Global, options: &Unique) -> Result<()> {
-    check_variant(&families(Some("select"))?, global.variant.as_deref())?;
+    let variant = variant(global, "select")?;
     let target = Target::npy(&options.output)?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
-    let variant = global.variant.as_deref();
     let done = with_numbers!("unique", &input, data => first_of_runs(&device, data, variant));
     let done = done.map_err(|error| error.within(options.input.display()))?;
     write(global, &device, &target, &input, &done)

@@ -6,12 +6,12 @@ use warpwright_cli::array::{Array, Data, Dtype, Element};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 
-use super::{Done, check_variant, check_vector, failed, families, open, read, shaped, timed};
+use super::{Done, check_vector, failed, open, read, shaped, timed, variant};
 use crate::args::{Global, Sort};
 
 /// Sorts a vector, or finds the positions of its elements in order, and writes the result.
 pub fn run(global: &Global, options: &Sort) -> Result<()> {
-    check_variant(&families(Some("sort"))?, global.variant.as_deref())?;
+    let variant = variant(global, "sort")?;
     let target = Target::npy(&options.output)?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
@@ -24,7 +24,6 @@ pub fn run(global: &Global, options: &Sort) -> Result<()> {
         input.dtype()
     };
     target.check(dtype, shape)?;
-    let variant = global.variant.as_deref();
     let done = with_keys!("sort", &input, data => sort(&device, data, options, variant));
     let done = done.map_err(within)?;
     drop(input);
@@ -43,9 +42,7 @@ fn sort<T: Element + SortKey>(
         if options.descending {
             request = request.descending();
         }
-        let done = done!(device, request, variant, prepare(), |it| {
-            it.output().and_then(|output| output.to_vec())
-        });
+        let done = done!(device, request, variant);
         return done.map(|positions| {
             let positions = positions.into_iter().map(|position| position as i64);
             shaped(data.shape(), positions.collect())
@@ -55,8 +52,6 @@ fn sort<T: Element + SortKey>(
     if options.descending {
         request = request.descending();
     }
-    let done = done!(device, request, variant, prepare(), |it| {
-        it.output().and_then(|output| output.to_vec())
-    });
+    let done = done!(device, request, variant);
     done.map(|values| shaped(data.shape(), values))
 }

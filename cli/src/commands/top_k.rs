@@ -6,9 +6,9 @@ use warpwright_cli::array::{Array, Data, Dtype, Element, Shape};
 use warpwright_cli::error::Result;
 use warpwright_cli::output::{self, Target};
 
-use super::{Done, check_names, check_variant, failed, families, open, read, shaped, shown, timed};
+use super::{Done, check_names, failed, open, read, shaped, shown, timed, variant};
 use crate::args::{Global, TopK};
-use crate::report::{self, Answer};
+use crate::report::Answer;
 
 /// The elements and their positions.
 struct Found {
@@ -18,13 +18,12 @@ struct Found {
 
 /// Finds the greatest or smallest elements of a vector or of each row of a matrix, and writes them and their positions.
 pub fn run(global: &Global, options: &TopK) -> Result<()> {
-    check_variant(&families(Some("top_k"))?, global.variant.as_deref())?;
+    let variant = variant(global, "top_k")?;
     check_names(&options.output, "--positions", options.positions.as_deref())?;
     let target = Target::npy(&options.output)?;
     let positions = options.positions.as_deref().map(Target::npy).transpose()?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
-    let variant = global.variant.as_deref();
     let done = with_keys!("top-k", &input, data => top_k(&device, data, options, variant));
     let done = done.map_err(|error| error.within(options.input.display()))?;
     let shape = input.shape();
@@ -36,22 +35,13 @@ pub fn run(global: &Global, options: &TopK) -> Result<()> {
         staged.push(positions.stage_array(&done.value.positions)?);
     }
     output::put(staged)?;
-    if global.json {
-        return report::json(&Answer::<()> {
-            output: Some(shown(target.path())),
-            positions: positions.map(|positions| shown(positions.path())),
-            ..done.answer(&device)
-        });
-    }
     let values = &done.value.values;
-    report::note(&format!(
-        "{}: {} of {} out of {shape} ({})",
-        target.path().display(),
-        values.shape(),
-        values.dtype(),
-        done.how(&device)
-    ));
-    Ok(())
+    let what = format!("{} of {} out of {shape}", values.shape(), values.dtype());
+    let positions = positions.map(|positions| shown(positions.path()));
+    done.report(global, &device, &target, &what, |answer| Answer {
+        positions,
+        ..answer
+    })
 }
 
 fn top_k<T: Element + SortKey>(

@@ -6,12 +6,12 @@ use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 use warpwright_cli::with_data;
 
-use super::{Done, check_variant, failed, families, open, read, shaped, timed};
+use super::{Done, failed, open, read, shaped, timed, variant};
 use crate::args::{Global, Transpose};
 
 /// Transposes a matrix and writes it.
 pub fn run(global: &Global, options: &Transpose) -> Result<()> {
-    check_variant(&families(Some("transpose"))?, global.variant.as_deref())?;
+    let variant = variant(global, "transpose")?;
     let target = Target::array(&options.output)?;
     let device = open(global.device)?;
     let input = read(&options.input)?;
@@ -27,7 +27,6 @@ pub fn run(global: &Global, options: &Transpose) -> Result<()> {
         width: height,
     };
     target.check(input.dtype(), turned)?;
-    let variant = global.variant.as_deref();
     let done = with_data!(&input, data => transpose(&device, data, [height, width], variant));
     let done = done.map_err(within)?;
     drop(input);
@@ -43,9 +42,7 @@ fn transpose<T: Element>(
     let matrix = device.upload_matrix(data.values(), height, width);
     let matrix = matrix.map_err(failed)?;
     let request = device.transpose_request(&matrix);
-    let done = done!(device, request, variant, prepare(), |it| {
-        it.output().and_then(|output| output.to_vec())
-    });
+    let done = done!(device, request, variant);
     let turned = Shape::Matrix {
         height: width,
         width: height,
