@@ -4,14 +4,14 @@
 mod commands;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
-use std::{env, fmt, fs, thread};
+use std::{fmt, fs, thread};
 
 use clap::ValueEnum;
 use serde::Deserialize;
 
-use crate::{Result, project};
+use crate::{Result, command, project};
 
 /// The number of cores of all measurements.
 const CORES: usize = 2;
@@ -232,27 +232,12 @@ impl Package {
     }
 
     fn cargo(&self, arguments: &[&str]) -> Result<()> {
-        let (before, after) = match arguments.iter().position(|word| *word == "--") {
-            Some(at) => arguments.split_at(at),
-            None => (arguments, [].as_slice()),
-        };
-        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args(before);
-        if let Some(jobs) = self.jobs {
-            command.arg(format!("--jobs={jobs}"));
-        }
-        let status = command
-            .args(after)
+        let mut cargo = commands::fresh(&self.target(), self.jobs);
+        cargo
+            .args(arguments)
             .current_dir(&self.folder)
-            .env("CARGO_TARGET_DIR", self.target())
-            .env_remove("RUSTFLAGS")
-            .stdout(Stdio::null())
-            .status()
-            .map_err(|error| format!("cargo could not be started: {error}"))?;
-        if status.success() {
-            return Ok(());
-        }
-        Err(format!("build-time: cargo {}: {status}", arguments.join(" ")).into())
+            .stdout(Stdio::null());
+        command::finish("build-time", &mut cargo)
     }
 
     fn size(&self, name: &str) -> Result<u64> {
@@ -324,6 +309,8 @@ fn cpu_seconds() -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]

@@ -67,7 +67,7 @@ fn target() -> Result<tempfile::TempDir> {
 }
 
 /// Returns a cargo command in the workspace with an empty target folder.
-fn fresh(target: &Path, jobs: Option<usize>) -> Command {
+pub fn fresh(target: &Path, jobs: Option<usize>) -> Command {
     let mut cargo = command::cargo();
     cargo
         .env("CARGO_TARGET_DIR", target)

@@ -173,6 +173,14 @@ impl Ground<'_> {
         Ok(self.best(sets, show)?.1)
     }
 
+    /// Returns the size that a part may have on the device.
+    fn most(&self, on_cpu: usize, on_card: usize) -> usize {
+        match self.device.kind() {
+            DeviceKind::Cpu => on_cpu,
+            _ => on_card,
+        }
+    }
+
     fn sets<P: Problem>(&self, problem: P) -> Result<Sets<P>> {
         Ok(Sets::new(problem, self.device, 1)?)
     }
@@ -292,10 +300,7 @@ fn histogram(ground: &Ground<'_>) -> Result<Table> {
 fn gemm(ground: &Ground<'_>) -> Result<Table> {
     const FILE: &str = "smoothed.png";
     // The CPU executor runs lane by lane, so its part is smaller.
-    let most = match ground.device.kind() {
-        DeviceKind::Cpu => 256,
-        _ => 4096,
-    };
+    let most = ground.most(256, 4096);
     let (all, rows, pixels) = (
         ground.image.width,
         ground.image.height,
@@ -470,10 +475,7 @@ fn select(ground: &Ground<'_>) -> Result<Table> {
 /// Sorts the middle of the picture's pixels by every variant, and finds its darkest and its median pixel.
 fn sort(ground: &Ground<'_>) -> Result<Table> {
     // The network of comparisons moves everything at each of its steps.
-    let most = match ground.device.kind() {
-        DeviceKind::Cpu => 1 << 12,
-        _ => 1 << 24,
-    };
+    let most = ground.most(1 << 12, 1 << 24);
     let pixels = ground.image.pixels.clone();
     let len = pixels.len().min(most);
     let first = (pixels.len() - len) / 2;
@@ -522,10 +524,7 @@ fn merge(ground: &Ground<'_>) -> Result<Table> {
 fn top_k(ground: &Ground<'_>) -> Result<Table> {
     let (width, pixels) = (ground.image.width, ground.image.pixels.clone());
     // One of the variants sorts everything, so the CPU executor's part is the upper rows.
-    let most = match ground.device.kind() {
-        DeviceKind::Cpu => (1 << 18) / width.max(1),
-        _ => usize::MAX,
-    };
+    let most = ground.most((1 << 18) / width.max(1), usize::MAX);
     let height = most.max(1).min(ground.image.height);
     let len = height * width;
     let make = Make::by(move |at: usize, _, _| pixels[at]);
