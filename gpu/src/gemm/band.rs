@@ -1,9 +1,19 @@
 //! The operands of products of fragments: bands of op(A) and op(B), of which tiles lie in shared memory.
 //!
-//! Elements that are adjacent in global memory are adjacent in shared memory, by chunks of 16 bytes. The place of a chunk in
-//! its line is its number XOR some bits of the line's number, so that the 8 rows of a matrix of `ldmatrix`, and the chunks that
-//! 8 lanes copy, lie in different banks. `ldmatrix` transposes matrices of 16-bit elements whose lines are across k. It cannot
-//! transpose those of 8 bits, of which threads therefore gather chunks along k.
+//! ```text
+//! copy, each thread, for each of its chunks of 16 bytes of the tile:
+//!     to = the chunk's line, and in it its number XOR some bits of the line's number
+//!     8-bit elements with lines across k: load 16 elements along k one by one, and store them
+//!     else a whole, aligned tile: start to copy the 16 bytes to `to`                        (cp.async)
+//!     else start to copy the bytes that are inside, and zeros for the others                (not aligned: load, and store)
+//! multiply, each warp, for each 32 bytes of k:
+//!     load 8 matrices of B                                                                  (2 x ldmatrix)
+//!     for each 16 rows of A: load 4 matrices of A; 4 products of fragments                  (ldmatrix, mma)
+//! ```
+//!
+//! The XOR puts the 8 rows of a matrix of `ldmatrix`, and the chunks that 8 lanes copy, into different banks. `ldmatrix`
+//! transposes matrices of 16-bit elements whose lines are across k. It cannot transpose those of 8 bits, which is why threads
+//! gather their chunks.
 
 use cuda_std::{
     F8E4M3, F8E5M2, bf16, f16,

@@ -1,5 +1,15 @@
 //! The path of an operand of `best`: from global memory through registers to shared memory, and from there to the registers
 //! that the products use.
+//!
+//! ```text
+//! load:   each thread loads its chunks of the next tile, 16 bytes each, into registers
+//! store:  a chunk across the band goes to the row of its k as it is
+//!         a chunk along k is spread: element i goes to the row of k + i       (the tile is transposed on the way)
+//! own:    each thread reads the chunks that it multiplies from the row of one k
+//! ```
+//!
+//! In shared memory a row is one k, whichever way the lines of the matrix lie. So the loop over the products is the same for
+//! every layout, and its loads have 16 bytes.
 
 use cuda_std::{prelude::*, unrolled};
 

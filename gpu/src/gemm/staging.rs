@@ -1,4 +1,21 @@
 //! The shared memory between the sums of a warpgroup's threads and C.
+//!
+//! ```text
+//! a panel that is all in C (`copy`), each warp for itself:
+//!     wait until the warp's copy before the last one has read its panel      (there are two panels, used in turn)
+//!     put the warp's 16 lines of elements into the panel, swizzled; fence; sync_warp
+//!     one lane starts to copy the lines to C                                 (a tensor map)
+//!
+//! any other panel (`put_sums`, or `put_turned` for a transpose, then `write`), the warpgroup together:
+//!     put the sums into the panel; barrier of the warpgroup
+//!     for every 16th line: read 8 sums of the line, make elements of them, write 16 bytes of C
+//!     barrier of the warpgroup                                               (the next panel has the same memory)
+//! ```
+//!
+//! A thread's sums are pairs of neighbors in lines that are 8 apart. Written from registers, a warp's store would touch 8 lines
+//! of C, each with 16 bytes of 16-bit elements. By way of the panel C gets lines of 128 bytes. With a tensor map the threads do
+//! not even write them, and the copy goes on while they multiply the next tile. Without the fence the copy may not see the
+//! lines, and without the wait it may copy those of a later panel.
 
 use cuda_std::{
     bulk,
