@@ -1,8 +1,24 @@
 //! What a block does with the digits of a tile of keys: count them, and find the place of each key in the sorted tile.
 //!
+//! ```text
+//! places:     first[d] = the tile's keys with a digit below d                        (a thread per digit, and a scan)
+//!             counts[w][d] = first[d] + the keys with digit d in the warps before w
+//! a key:      place = atomic_add(counts[warp][digit], 1)                             (in the kernels)
+//!             crowded tile: same = the lanes whose keys have the digit               (match.any, or a ballot per bit)
+//!                 place = counts[warp][digit] + the lanes of `same` below; the lowest of them adds the number of all
+//! look_back:  end = the tile
+//!             repeat: load the words of tiles end - 2, ...; wait for the word of tile end - 1
+//!                 from end - 1 down, as far as the words are there: add the number of each
+//!                 a word with the number of all tiles so far is the last; else end -= the words added
+//! ```
+//!
+//! An atomic addition per key is the least work, but additions to one counter wait for each other. So a tile is crowded if one
+//! digit has more than an eighth of its keys. The words of several tiles are loaded at once, because each trip to memory is a
+//! long wait.
+//!
 //! Warp `w` has the keys `32 * items * w` and on of the tile, lane by lane: key `i` of lane `l` is number
 //! `32 * (items * w + i) + l`. So the keys that a warp takes in one step are neighbors, and each step's come after those of the
-//! step before.
+//! step before: the ballots keep the order of equal digits.
 
 use core::sync::atomic::Ordering;
 

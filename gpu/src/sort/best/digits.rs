@@ -1,4 +1,17 @@
 //! Where each digit's keys begin, for all passes at once.
+//!
+//! ```text
+//! block:
+//!     counters[pass][digit][copy] = 0 in shared memory
+//!     for each of the thread's keys: for each pass: atomic_add(counters[pass][digit of the key][the thread's copy], 1)
+//!     for each pass and digit: atomic_add(counts[pass][digit], the sum of its copies)
+//! the last block:
+//!     tickets = 0
+//!     for each pass: begins[pass][d] = the sum of counts[pass][0 .. d]; counts[pass] = 0
+//! ```
+//!
+//! A pass changes the order of the keys, but not their digits. So one read of the keys counts for all passes. Lanes with equal
+//! digits would wait for each other at one counter: therefore the copies.
 
 use cuda_std::{prelude::*, shared::DynamicShared, unrolled};
 

@@ -1,4 +1,4 @@
-//! One pass over keys alone.
+//! One pass over keys alone: the loop on the page of [`best`](super). A thread holds its keys in registers.
 
 use cuda_std::{prelude::*, shared::DynamicShared, unrolled};
 

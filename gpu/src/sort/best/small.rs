@@ -1,4 +1,15 @@
 //! A small input, sorted by one block.
+//!
+//! ```text
+//! copy the keys to shared memory, each with its number
+//! for each digit, the lowest first:
+//!     count the digits by warp; find where each warp's keys of each digit begin
+//!     hold the thread's keys in registers; put each at its place, by ballots
+//! write the keys; write the values by the numbers: all are read before the first is written
+//! ```
+//!
+//! One launch does all passes, because a launch takes longer than a pass over so few keys. Ballots keep the order of equal
+//! digits without a test.
 
 use cuda_std::{Plain, prelude::*, shared::DynamicShared, unrolled};
 

@@ -1,4 +1,18 @@
 //! The launches of a sort.
+//!
+//! ```text
+//! sweeps:
+//!     one launch counts the digits of all passes
+//!     for each pass, the lowest digit first; keys go to and fro between a room and the output, and end in the output:
+//!         for each part of the keys that one launch takes:                       (a status word has 30 bits for a number)
+//!             one launch moves the part's keys to where their digits belong
+//!             the beginnings for the next part are in another row, which the launch writes
+//!             tag = another one than that of the launch before; the last tag differs from the first of the next sort too
+//! ```
+//!
+//! A launch takes a status word with its own tag for one of its own. Since tags differ, nothing has to be cleared between
+//! launches. Parts differ in their number of tiles, so that words of older launches remain, and a single launch follows itself.
+//! In these two cases the words are cleared.
 
 use cuda_std::kernel::EntryOf;
 use warpwright_gpu::sort::{
