@@ -1,8 +1,18 @@
 //! `best` for sums of a wider type than the elements.
 //!
-//! A lane has 16 bytes of the results of a row, so that a warp writes 512 bytes that follow one another, and the few bytes of
-//! elements that they belong to. The elements come from shared memory, where they arrive in chunks of 16 bytes, or one by one
-//! where the array does not start at a multiple of 16 bytes.
+//! ```text
+//! block: tile = ticket
+//!     copy the tile to shared memory, 16 bytes per load             (one by one where the array is not aligned)
+//!     own = the sum of the thread's elements of all rows; total = the block's sum
+//!     warp 0: before = the sum of the tiles before                  (it may wait for other blocks)
+//!     for each four rows of the warp:
+//!         sums[k] = the sum of the lane's elements of row k
+//!         scan all four over the lanes; row k begins with the total of row k - 1
+//!         for each row: add the lane's elements one by one, write their 16 bytes of results
+//! ```
+//!
+//! A lane has 16 bytes of the results of a row, so that a warp writes 512 bytes that follow one another. The elements are read
+//! from shared memory three times: in registers, as wide as the results, they would take up to eight times their bytes.
 
 use cuda_std::{
     bf16, f16,

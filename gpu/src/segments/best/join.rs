@@ -1,4 +1,16 @@
 //! The segments that end in a tile first, and may begin in one before.
+//!
+//! ```text
+//! block of 256 tiles, thread = tile:
+//!     own = what the tile leaves open behind its last cut, and whether it has a cut
+//!     before = nothing; if any tile of the block has a cut: going back from the block's first tile,
+//!         until one with a cut is met: before = (what the 2048 tiles before leave open) then before
+//!     open = what the tiles before this one leave open: an exclusive scan of `own` over the block, behind `before`
+//!     if a segment ends at the tile's first cut: write open combined with the tile's elements up to that cut
+//! ```
+//!
+//! A block looks back by itself and waits for no other one. Mostly one step is enough; only a segment of millions of elements
+//! takes more. What a step combines depends on the tiles' numbers alone, so the bits are the same on every device.
 
 use cuda_std::{Plain, bf16, block, f16, prelude::*, warp::Shuffle};
 

@@ -1,4 +1,15 @@
-//! The reduction of a tile.
+//! The reduction of a tile. The page of [`best`](super) has the loop; here is how a thread learns its cuts from offsets:
+//!
+//! ```text
+//! flags[element] = 0, a byte each
+//! for each cut of the tile, a thread per cut:
+//!     atomic_add(word of flags[cut], 1 in its byte)
+//!     if the cut before is the same: write the result of the segment between them, which has no elements
+//! bits = the thread's elements whose byte is not 0; count = the sum of its bytes
+//! ```
+//!
+//! So the loop over the elements tests one bit for each, as it does for runs of keys, whose bits come from memory. A search in
+//! the offsets by every thread would take up to a dozen loads that depend on each other.
 
 use cuda_std::{
     Plain, bf16, block, f16, misc::dp4a_u32, prelude::*, shared::DynamicShared, unrolled,
