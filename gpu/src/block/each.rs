@@ -1,4 +1,18 @@
 //! Loops over the elements of an array.
+//!
+//! ```text
+//! head = the elements before the first multiple of 16 bytes; tail = those behind the last whole 16 bytes
+//! at = the thread's number
+//! while load `at` is there:
+//!     start UNROLL loads of 16 bytes, at + 0, at + threads, ..., or one if there are not so many
+//!     for each: call `wide`, and note whether it marks the load
+//!     for each that is marked: call `look` for its elements
+//!     at += what was loaded * threads
+//! call `look` for each element of head and tail that is the thread's
+//! ```
+//!
+//! All loads are under way before the first is used: one alone would leave the memory idle while the thread waits. Marks are
+//! looked at behind the loads, so that the rare case does not come between them.
 
 use cuda_std::{Global, Plain, thread, unrolled, view::Wide};
 

@@ -1,4 +1,18 @@
 //! The source of the words, and the quads that each thread makes.
+//!
+//! ```text
+//! by_number, thread t:                                            (any quad can be made: Philox)
+//!     quad = the first whole quad + t; while it is whole: make it, write it, quad += all threads
+//!     thread 0: the quad that begins before the part; thread 1: the quad that ends behind it
+//! by_sequence, thread = sequence:                                 (words come one after the other: XORWOW)
+//!     quad = the part's first quad of this sequence; load the sequence's state
+//!     if it begins before the part, and does not end behind it: make it, write what is in the part, quad += SEQUENCES
+//!     while it is whole: make it, write it, quad += SEQUENCES
+//!     store the state; then the quad that ends behind the part, if it is this sequence's
+//! ```
+//!
+//! Quads are counted from the start of the stream, not of the part, so an element is the same however calls divide the stream.
+//! The state is stored before the last quad, whose other elements the next call makes.
 
 use cuda_std::{prelude::*, random::Xorwow};
 

@@ -1,4 +1,14 @@
 //! Where a block takes its elements from.
+//!
+//! ```text
+//! each_above, for each load of 16 bytes of the thread's share, several in flight:
+//!     best = the greatest rank in it
+//!     if best is above the threshold, or equal to it and the load does not begin behind the threshold's position:
+//!         for each element of the load, read again: if its rank is not below the threshold: found(element)
+//! ```
+//!
+//! Hardly any load has such an element. So a load costs its ranks and a comparison, and no registers hold its elements for the
+//! rare case.
 
 use cuda_std::prelude::*;
 
@@ -215,9 +225,6 @@ impl<U: Bits, S: Ranked<U>> Ranked<U> for Part<S> {
 
 /// Calls `found` with index and rank of each element of a thread's share that may count by the threshold, and perhaps with
 /// others. `position` returns an element's position, or a lower one; it must not fall from element to element.
-///
-/// A load of 16 bytes is looked at as a whole first: whether its best rank is good enough. Only then it is read again, element
-/// by element.
 #[inline(always)]
 #[track_caller]
 pub fn each_above<U: Bits>(

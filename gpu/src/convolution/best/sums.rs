@@ -1,4 +1,18 @@
 //! The sums of a thread, whose windows move through registers.
+//!
+//! ```text
+//! window[0..5] = the first five chunks of input
+//! if the first weight lies within a chunk: the weights of that chunk one by one; the window moves on
+//! for each six chunks of weights:
+//!     for i in 0..6:                                      (written out: the window's places are constants)
+//!         window[(5 + i) % 6] = the next chunk of input
+//!         sums += weights of chunk i * window, which begins at place i
+//! the chunks that are left, at most five: the same
+//! if the last weight lies within a chunk: the weights of that chunk one by one
+//! ```
+//!
+//! A window in registers cannot be indexed by a variable, and moving it would be instructions for nothing. After six chunks
+//! each place has its first meaning again, so the loop's body is six chunks long.
 
 use cuda_std::{Shared, thread, unrolled};
 

@@ -1,4 +1,16 @@
 //! The elements from a threshold up.
+//!
+//! ```text
+//! block:
+//!     for each element of the thread's share from the threshold up:
+//!         place = atomic_add(the block's number, 1) in shared memory
+//!         if there is room: stage the element at place; else put it into the list, at atomic_add(the list's length, 1)
+//!     barrier; first = atomic_add(the list's length, the number staged)
+//!     put the staged elements into the list, from `first` on, side by side
+//! ```
+//!
+//! With an addition to the list's length for each element, all blocks would wait for each other at one counter. Staged elements
+//! take one addition per block.
 
 use cuda_std::prelude::*;
 

@@ -1,4 +1,18 @@
-//! Tiles of elements of 1 or 2 bytes whose rows begin anywhere. Words of 4 bytes are shifted into place.
+//! Tiles of elements of 1 or 2 bytes whose rows begin anywhere. Words of 4 bytes, of K elements each, are shifted into place.
+//!
+//! ```text
+//! load, for each K rows of the tile, a lane per word:
+//!     word of a row = bits of the two aligned words that it overlaps, shifted to the row's beginning
+//!     transpose the K words in registers, put word j into plane j of shared memory
+//! mend_ends: put the matrix's first and last K elements one by one; a word there may lie partly outside of it
+//! barrier
+//! store, for each row of the output, from the first sector in it on, a lane per word:
+//!     word = bits of the two words of the plane that it overlaps, shifted to the sector's beginning; store it
+//!     at the matrix's edges: the elements before the first sector, and those of an incomplete word, one by one
+//! ```
+//!
+//! An access of 4 bytes must be aligned, and moving one element at a time would take K times as many instructions. The second
+//! word of each pair is the first one of the next lane, so hardly any memory is read twice.
 
 use cuda_std::prelude::*;
 
