@@ -1,4 +1,17 @@
 //! Ranks of a tile's items by a digit: one pass of a radix sort.
+//!
+//! ```text
+//! counters[warp][digit] = 0; barrier
+//! for each item of the thread:
+//!     same = the lanes of the warp whose items have its digit                     (a ballot per bit)
+//!     rank = counters[warp][digit] + the lanes of `same` below this one
+//!     the lowest lane of `same`: counters[warp][digit] += the number of lanes in `same`
+//! barrier; counters[warp][digit] = items with lower digits + items with the digit in the warps before; barrier
+//! rank += counters[warp][digit]
+//! ```
+//!
+//! An atomic addition per item would be less work, but in which order lanes get their numbers is promised nowhere, and the
+//! ranks have to keep the order of equal digits.
 
 use super::{index, is_tile, scan};
 use crate::{

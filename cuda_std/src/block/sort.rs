@@ -1,4 +1,16 @@
 //! Radix sorts of a tile.
+//!
+//! ```text
+//! put the keys into shared memory, in blocked order
+//! for each digit of BITS bits, the lowest first:
+//!     barrier; each warp reads neighbors in each step
+//!     rank the keys by the digit; put each key at its rank
+//! barrier; read the keys in blocked or striped order
+//! ```
+//!
+//! Keys go from thread to thread in shared memory alone, and one barrier separates the writes of a pass from the reads of the
+//! next. The ranks' own barriers separate its reads from its writes. Ranks are stable for keys in the order of the warps, which
+//! is why a warp reads neighbors and not each thread its own.
 
 use core::ops::Range;
 

@@ -1,4 +1,18 @@
 //! The bodies of the kernels.
+//!
+//! ```text
+//! sort_tile:  sort each thread's elements in registers; run = a thread's elements
+//!             while run < the tile: merge pairs of runs, each thread its elements of the merged order; run *= 2
+//! merge:      warps 0 and 1: how many elements of the first side come before the tile, and before the next one
+//!             load both parts, merge them, each thread its elements, and write the tile
+//!             searches that passed each other: write nothing, but note it; the last block then copies the whole input
+//! cut_by_warp, between low and high:
+//!             each lane looks at one of 32 places between them; the ballot leaves one of 33 parts
+//! ```
+//!
+//! Looks in global memory depend on each other: 33 parts need a fifth of the looks that halves need. A comparison that is no
+//! order, or an input that is not sorted, can make searches pass each other. The output has all elements of the input even
+//! then.
 
 use super::{
     CONTROL_LEN, Compare, Compared, THREADS,

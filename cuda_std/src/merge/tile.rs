@@ -1,4 +1,16 @@
 //! A block's tile: how its parts are loaded, merged and written.
+//!
+//! ```text
+//! merge of lists a and b, the thread at element `diagonal` of the merged order:
+//!     before = how many of the elements up to there are of a                      (a search in shared memory)
+//!     x = a[before], y = b[diagonal - before]
+//!     for each of the thread's elements: take x, unless a has ended or y is less; load the next one of that list
+//!     barrier: does each thread end where the next one begins? if not, all take their elements unmerged
+//! sorted_items: compare neighbors, now the even pairs and now the odd ones, until nothing can be out of order
+//! ```
+//!
+//! Each thread makes as many elements as any other, however the lists lie. The test makes sure that no element is lost or
+//! doubled, whatever the comparison says; its barrier is needed anyway.
 
 use super::{THREADS, chunk_len, items, room_len};
 use crate::{Global, GlobalMut, Plain, Shared, merge::Compare, thread, unrolled};

@@ -1,4 +1,17 @@
 //! The prefixes of blocks that take one tile after the other.
+//!
+//! ```text
+//! before = the total of the whole batches so far; a batch has 32 * windows tiles
+//! begin(tile):   start to load the statuses of the next two batches, up to the tile
+//! finish(tile):  repeat, for the one batch and then the other:
+//!                    wait for its statuses; total = those before the tile
+//!                    if the tile lies in this batch: return before combined with total
+//!                    before = before combined with total
+//!                then begin again
+//! ```
+//!
+//! Batches begin at the same tiles for every block, whatever tiles it takes. So each prefix is combined in the same order in
+//! every launch, and float sums have the same bits. The loads of the second batch do not wait for those of the first.
 
 use super::{
     Scan,

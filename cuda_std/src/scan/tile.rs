@@ -1,5 +1,19 @@
 //! A block's tile: how it is loaded, scanned and written.
 //!
+//! ```text
+//! load:       the thread's chunk of 16 bytes of each row, into registers      (not aligned: through shared memory)
+//! scan_tile:  totals[warp] = the total of the warp's rows
+//!             barrier
+//!             warp 0: before = prefix(the tile's total)                       (it may wait for other blocks)
+//!             every warp: at[row] = what comes before the lane's chunk in the tile: warps, rows, lanes
+//!             barrier
+//!             each chunk: its elements scanned one after the other, beginning with before combined with at[row]
+//! store:      as load
+//! ```
+//!
+//! The elements stay in registers while the block waits, so memory is read once. While warp 0 waits for the prefix, the other
+//! warps do everything but the last step.
+//!
 //! A warp takes neighbouring elements of the tile in `ROWS` rows, and a lane one chunk of 16 bytes of each row. So the
 //! order of operations within a tile depends on the number of threads alone, not on addresses.
 

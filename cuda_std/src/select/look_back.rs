@@ -1,4 +1,20 @@
 //! Decoupled look-back: what the tiles before a block's tile count.
+//!
+//! ```text
+//! publish the tile's count                                        (not tile 0, whose count is a sum already)
+//! left = the tile's number
+//! while left > 0:
+//!     lane l loads the words of tiles left - 1 - l, and those 32, 64 and 96 before it      (four windows)
+//!     for each window, the nearest first, until one has a sum:
+//!         wait for the words that are not there
+//!         added += the lane's word, up to the nearest word that is a sum
+//!     left = 0 if there was a sum, otherwise left - 128
+//! prefix = the sum of `added` over the lanes
+//! publish prefix + count as the sum
+//! ```
+//!
+//! If each block waited for the sum of the one before, the blocks would finish one after the other. Counts are published long
+//! before sums, and a block adds as many of them as it takes to meet a sum.
 
 use core::sync::atomic::Ordering::Relaxed;
 

@@ -1,4 +1,16 @@
 //! A block's tile: which of its elements the predicate selects.
+//!
+//! ```text
+//! load ROUNDS x 16 bytes per thread, all in flight
+//! masks[round] = a bit for each element that is there and selected
+//! ranks:      counts of 4 rounds (of 2 where a round has more than 128 elements) side by side in a word
+//!             one scan over the lanes: where the lane's selected elements of these rounds begin in the warp
+//!             totals[warp] = the warp's number; barrier; below = the sum of the warps before
+//! compacted:  write each selected element to place below + start of its round + its number in the mask
+//! ```
+//!
+//! A scan over the lanes is five shuffles that depend on each other. With counts side by side one scan serves four rounds. A
+//! field cannot overflow: it counts the elements of one round of a warp.
 
 use core::marker::PhantomData;
 
