@@ -1,9 +1,22 @@
 //! The blocks that one thread has started. One of them runs at a time, and another one while it waits.
 //!
-//! A thread starts a further block when the running one has ended, or when all that it has started wait. A kernel whose
-//! blocks never wait therefore runs block after block, and blocks that wait for each other find each other running. On a
-//! launch's only thread a pseudo-random order also lets other blocks run after atomic operations: those by which a block
-//! takes its number and publishes its results.
+//! ```text
+//! next = the first cluster's first block
+//! while there is a next block:
+//!     run it until it ends, fails, waits, or lets others run
+//!     if it waits: note the number of changes of memory that lanes have made so far
+//!     able = the thread's blocks, from the one behind it on, that do not wait, or for which memory has changed since
+//!     next = the first of `able`                          (a seeded order draws one, or starts another)
+//!     if nobody is able:
+//!         if there is room, and a cluster is left: start it
+//!         else if some block looks at memory in a loop of its own: run the next block again
+//!         else all wait for words, which another thread may change: look again later (`rest`)
+//!              a followed launch has no other thread: a fault
+//! ```
+//!
+//! A kernel whose blocks never wait runs block after block, and blocks that wait for each other find each other running. To
+//! start all blocks at once would take stacks for all their lanes. On a launch's only thread a pseudo-random order also lets
+//! other blocks run after atomic operations: those by which a block takes its number and publishes its results.
 // A fault ends the launch: it is made once, and returned through a few calls.
 #![allow(clippy::result_large_err)]
 

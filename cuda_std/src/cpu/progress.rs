@@ -1,4 +1,15 @@
 //! The state that the running blocks of a launch share: whether one has failed, and whether any of them makes progress.
+//!
+//! ```text
+//! a worker starts or ends, or its blocks become idle or go on: a new epoch begins, in which no worker is idle
+//! a worker's blocks have been idle for another round:
+//!     if the epoch is another one than at the round's start: the round counts for nothing
+//!     else the worker is idle in this epoch
+//!     all workers are idle, and the epoch is old enough: nobody goes on any more
+//! ```
+//!
+//! One lane may look at a word just before another thread changes it. So all workers must have looked for a whole round in
+//! which nothing has happened anywhere.
 
 use std::{
     sync::{

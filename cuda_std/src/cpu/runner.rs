@@ -1,4 +1,19 @@
 //! Runs the lanes of a block as coroutines, one at a time, until all have returned or the block lets another one run.
+//!
+//! ```text
+//! for each lane, in the launch's order: run it on a stack of its own, until it returns or is suspended
+//! while not all lanes have returned:
+//!     if a lane is ready: run it on
+//!     else if a bulk copy is under way: carry it out                (its bytes may be what lanes wait for)
+//!     else if a word has changed that lanes wait for: they are ready
+//!     else if lanes wait for words, or for other blocks of the cluster: return, the block waits
+//!     else: a fault, which names the lanes that wait and those that have returned
+//! after each lane's turn: if it gives up the block's turn, return, and let other blocks run
+//! after a fault: unwind every lane
+//! ```
+//!
+//! A kernel is ordinary code, which may wait in any function that it calls: only with a stack of its own a lane can stop there.
+//! Lanes of one thread need no locks, and the same order of lanes gives the same run.
 // A fault ends the launch: it is made once, and returned through a few calls.
 #![allow(clippy::result_large_err)]
 

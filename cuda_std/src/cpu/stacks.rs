@@ -1,9 +1,18 @@
 //! The stacks of lanes: the number of lanes that can have one at once, and unused stacks.
 //!
-//! A stack is two mappings, and Linux gives a process 65530 by default. There is therefore one budget for the whole
-//! process. Before its first lane runs, a launch takes all the stacks that one block of each of its threads needs. It waits
-//! its turn if other launches have them. Further blocks of a thread use room that is left, or else room that is reserved
-//! for one launch at a time, which never waits. Unused stacks that are kept for the next launch count as well, and are
+//! ```text
+//! take, by a launch from outside:    wait in line for the stacks of one cluster of blocks
+//!                                    take those for as many threads as there is room for
+//!                                    after PATIENCE in line: take the reserved place of depth 0, if nobody has it
+//! take, by a launch of a lane:       wait for the reserved place of its depth
+//! make_room, for a further cluster:  take what is left; otherwise the thread goes on without one
+//!     of a followed launch:          take what is left for all of them, or the resident place; otherwise wait for either
+//! a launch ends:                     give everything back; keep some unused stacks; those that wait look again
+//! ```
+//!
+//! A stack is two mappings, and Linux gives a process 65530 by default. There is therefore one budget for the whole process. A
+//! launch takes what it cannot run without before its first lane runs, and whoever has a reserved place never waits for more:
+//! so launches do not wait for each other in a circle. Unused stacks that are kept for the next launch count as well, and are
 //! freed first.
 
 use std::{

@@ -1,7 +1,16 @@
 //! Mbarriers, and the bulk copies that complete on them.
 //!
-//! The lane that completes a phase makes the waiting lanes ready, and so does the copy whose bytes complete it. A copy is
-//! carried out when all lanes wait, or before as the seed says.
+//! ```text
+//! arrive:         missing += the bytes to expect; pending -= 1; complete
+//! a copy starts:  note it
+//! a copy lands:   move its bytes; missing -= its bytes; complete
+//! complete:       if pending == 0 and missing == 0: the next phase begins; the lanes that wait are ready
+//! wait(parity):   if the current phase has this parity: suspend the lane until that phase is complete
+//! ```
+//!
+//! A copy lands when no lane is ready, or when each lane has looked in vain. With a seeded order it may land at any arrival,
+//! wait or start of a copy, and any of the copies under way may be the one. So a kernel that reads without a wait reads what
+//! was there before.
 
 use super::*;
 use crate::cpu::{Order, copies::Moment, order, shadow::Node};

@@ -1,4 +1,19 @@
 //! Lanes that wait for memory to change. They let lanes of their block and of other blocks run, and no lane waits forever.
+//!
+//! ```text
+//! a lane looks again (`take_turns`):           turns += 1; suspend it behind the lanes that are ready, if there are any
+//!     each ready lane has looked four times:   carry out a bulk copy; the block lets another block run
+//! a lane waits for a word (`wait_for_change`): turns += 1; suspend it until the word differs from what it has seen
+//! a lane changes memory:                       turns = 0; changes += 1
+//! rounds of turns without a change, each of several looks of every lane:
+//!     the first is over:                       watch plain writes too
+//!     the second and each further one is over: tell the launch that this thread's blocks are idle
+//!     all threads are idle for long enough:    a fault, which names the lanes
+//! ```
+//!
+//! Atomic operations always tell that they change memory. For plain writes that would cost each of them too much, so they are
+//! watched only when a fault is near. Time does not count in a followed launch, whose report must be the same each time: there
+//! 2^18 turns are enough.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 

@@ -1,7 +1,15 @@
 //! The products of warpgroups.
 //!
-//! The lanes of a warpgroup do the same steps. The first lane that takes a step says what it is, and the others are compared
-//! with it. Only a wait lets lanes meet: the last that comes there computes the sums of all.
+//! ```text
+//! step i of a lane (begin, product, commit or wait): the first lane notes it; a lane that does something else is a fault
+//! product:  note the address of the lane's sums, and its registers of A; read the tiles, if that is the moment
+//! commit:   the last lane: read the tiles of the group's products, if that is the moment
+//! wait:     not the last of the 128 lanes: suspend it
+//!           the last: read all other tiles; compute the sums of all lanes; the others are ready
+//! ```
+//!
+//! The hardware reads the tiles at any time from the product to the wait. So the launch's order says which moment it is: the
+//! start, the commit or the wait. A kernel that writes to a tile too early has wrong sums in some order.
 
 use super::*;
 use crate::{

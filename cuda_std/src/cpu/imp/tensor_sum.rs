@@ -1,4 +1,17 @@
 //! The sum of products as a tensor core makes it.
+//!
+//! ```text
+//! a term is a product, exact, or c times 1; its exponent is the sum of its factors', also if its significand is 2 or more
+//! if an operand is NaN, or infinity meets 0 in a product or the other infinity in the sum: the NaN 7fffffff
+//! else if a term is infinite: that infinity
+//! largest = the greatest exponent of the terms that are not 0
+//! for each term: align it to the largest exponent; cut it to precision.term bits after the point, toward zero
+//! add the terms exactly
+//! cut the sum to a fraction of precision.sum bits, toward zero; larger than all is infinity, and 0 is +0
+//! ```
+//!
+//! So the order of the products does not matter, and the executor gives the bits that the card gives. Subnormal numbers are
+//! kept: as a term each has the exponent of its format's least normal number.
 
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
@@ -119,18 +132,8 @@ impl Parts {
     }
 }
 
-/// Returns the sum of `c` and of all products, as a tensor core's instruction adds them.
-///
-/// Products are exact. Every term has an exponent: for a product it is the sum of its factors' exponents, also where its
-/// significand is 2 or more. All terms are aligned to the largest exponent and truncated toward zero to `precision.term`
-/// bits after the point, and then added exactly. The sum is rounded toward zero to an `f32` with a fraction of `precision.sum`
-/// bits, or becomes an infinity if it is larger than all. Subnormal numbers are kept: as a term each has the exponent of its
-/// format's least normal number. The order of the products does not matter.
-///
-/// Compute capability 9.0 adds 16 products of 16 bits at once, and 32 of 8 bits.
-///
-/// If an operand is NaN, or infinity meets 0 in a product or the other infinity in the sum, the sum is the NaN
-/// `0x7FFF_FFFF`. A sum of 0 is +0.
+/// Returns the sum of `c` and of all products, as a tensor core's instruction adds them. Compute capability 9.0 adds 16
+/// products of 16 bits at once, and 32 of 8 bits.
 pub(crate) fn tensor_sum<T: Factor>(
     c: f32,
     products: impl Iterator<Item = (T, T)> + Clone,

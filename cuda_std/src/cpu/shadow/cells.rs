@@ -1,5 +1,17 @@
 //! Shadow memory: the last accesses to each byte.
 //!
+//! ```text
+//! an access `me` to a granule, whose cell has the last plain write, and `recent` and `foreign` accesses since then:
+//!     drop the entries that no longer count                       (earlier launches; in shared memory, earlier clusters)
+//!     if `recent` is another block's: me races with it, or it becomes `foreign`
+//!     if the write, or one of `recent` or `foreign`, conflicts with me and is not ordered before me: a race
+//!     if me is a plain write: write = me; recent = foreign = none
+//!     else if there is no `recent`, or me stands for it: recent = me
+//!     else: add me to the list of `recent`
+//! ```
+//!
+//! Most granules have at most one recent access, and need no list.
+//!
 //! A page of memory has a cell per granule. A granule is as small as the smallest access that the page has seen in a
 //! launch, and at most 16 bytes, so that every access covers whole granules.
 

@@ -1,11 +1,20 @@
 //! The happens-before relation: which lanes have synchronized with which, and when.
 //!
-//! Every synchronization of a block (a barrier, a named barrier, `sync_warp`, a fence) is an event with a number, and a lane's
-//! clock is the number of its latest event. An access carries the clock of its lane. Lane `l` is ordered after the access if
-//! `l` knows of a later event of that lane. What lanes know is stored in layers, the common ones cheap: a barrier is known to
-//! the whole block, a `sync_warp` of the full warp to the warp, a named barrier warp by warp, and a `sync_warp` of a part of a
-//! warp lane by lane. What a lane has
-//! acquired through an atomic variable is a graph of releases.
+//! ```text
+//! barrier:                 event += 1; block = event
+//! sync_warp, all lanes:    event += 1; warps[warp] = event
+//! sync_warp, some lanes:   event += 1; the lanes share what they know: known[lane][each of them] = event
+//! named barrier:           event += 1; the warps share what they know: met[warp][each of them] = event
+//! fence:                   acquire what the lane has read; event += 1; the fence has what the lane knows now
+//! store or update:         the variable has a new release, of the lane's fence; behind an update, those before it too
+//! load or update:          the variable's release is pending, for the lane's next fence
+//! the access of lane a at a clock is before what lane l does now:
+//!     in the same block, if a == l, or the clock is below block, warps[of both], known[l][a] or met[warp of l][warp of a]
+//!     in any block, if l has acquired a release that reaches lane a at that clock
+//! ```
+//!
+//! A lane's clock is the number of its latest event. What is known is stored in layers, the common ones cheap: a number of the
+//! block, one of each warp, and numbers for pairs of lanes or warps only where a kernel needs them.
 //!
 //! Shuffles and votes order no memory (CUDA C++ Programming Guide, on each of these functions), so they do not appear here.
 //! Fences are cumulative through barriers: a lane's fence covers what other lanes of its block released or acquired before
