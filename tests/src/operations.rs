@@ -9,11 +9,10 @@ use std::{
 
 use bytemuck::Pod;
 use warpwright::{
-    Device, Generator, LaunchConfig, Matrix, Module, Result, Vector,
-    ops::{map::Scale, reduce::Operator},
+    Device, Generator, LaunchConfig, Matrix, Module, Result, Vector, ops::reduce::Operator,
 };
 use warpwright_gpu::{map::MAP_PI, transpose::TransposeNaive};
-use warpwright_workloads::Workload;
+use warpwright_workloads::{FAMILIES, Workload};
 
 use crate::cases;
 
@@ -70,7 +69,7 @@ fn families() -> Vec<Operation> {
 /// Returns the operations of all families, each with every variant that can do it and always gives the same bits.
 pub fn workloads() -> Vec<(Arc<Workload>, &'static str)> {
     let mut all = Vec::new();
-    for family in warpwright_workloads::FAMILIES {
+    for family in FAMILIES {
         for workload in (family.operations)().into_iter().map(Arc::new) {
             for variant in cases::variants(family.name) {
                 if !workload.wavers(variant.name) && !workload.excludes(variant.name) {
@@ -268,11 +267,21 @@ pub fn asked(operations: &[Operation]) -> usize {
         .count()
 }
 
-/// Runs each family's operation on `here` with arguments on the device `there`.
+/// Runs each family's operations on `here` with arguments on the device `there`, by the variant that the library chooses.
 ///
 /// # Errors
 /// Returns an error if the arguments cannot be made.
-pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(&'static str, Result<()>)>> {
+pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(String, Result<()>)>> {
+    let mut results = Vec::new();
+    for workload in FAMILIES.iter().flat_map(|family| (family.operations)()) {
+        // The problems of `random` and the wave have no argument on a device.
+        if workload.family() != "random" && !workload.name().starts_with("wave ") {
+            let input = workload.input(there)?;
+            let ready = input.prepare(here, None);
+            let result = ready.and_then(|mut ready| ready.enqueue());
+            results.push((workload.name(), result));
+        }
+    }
     let vector = there.upload(&floats())?;
     let words = there.upload(&words())?;
     let matrix = there.upload_matrix(&floats(), 30, LEN / 30)?;
@@ -280,26 +289,11 @@ pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(&'static str, Result<
     let mut output = there.zeros::<u32>(LEN)?;
     let mut pinned = here.pinned::<f32>(LEN)?;
     let mut random = here.generator(Generator::Philox, 1)?;
-    Ok(vec![
-        ("reduce", here.sum(&vector).map(drop)),
-        ("reduce", here.argmin(&words).map(drop)),
-        ("columns", here.column_sums(&matrix).map(drop)),
-        ("rows", here.row_sums(&matrix).map(drop)),
-        ("transpose", here.transpose(&matrix).map(drop)),
-        ("histogram", here.histogram(&words, 10).map(drop)),
+    // One argument alone is elsewhere, or the output.
+    let others = [
         ("gemm", here.matmul(matrix.rect(.., ..30)?, &own).map(drop)),
         ("gemm", here.matmul(own.rect(.., ..30)?, &matrix).map(drop)),
-        ("convolution", here.convolve(&vector, &[1.0]).map(drop)),
-        ("map", here.map(&vector, Scale::add(1.0)).map(drop)),
         ("random", random.fill_bits(output.view_mut())),
-        ("scan", here.cumulative_sum(&vector).map(drop)),
-        ("select", here.unique(&words).map(drop)),
-        ("sort", here.sort(&words).map(drop)),
-        ("sort", here.argsort(&words).map(drop)),
-        ("top_k", here.top_k(&words, 1).map(drop)),
-        ("merge", here.merge(&words, &words).map(drop)),
-        ("lower_bound", here.lower_bound(&words, &words).map(drop)),
-        ("run lengths", here.run_lengths(&words).map(drop)),
         (
             "sum by key",
             here.reduce_by_key(&words, own.as_vector()).sum().map(drop),
@@ -313,5 +307,7 @@ pub fn mixed(here: &Device, there: &Device) -> Result<Vec<(&'static str, Result<
             // SAFETY: the launch is refused; the shapes are valid.
             unsafe { here.launch::<TransposeNaive<u32>>(&module, config, args) }
         }),
-    ])
+    ];
+    results.extend(others.map(|(name, result)| (name.to_owned(), result)));
+    Ok(results)
 }

@@ -221,7 +221,7 @@ fn operations_that_mix_devices_are_refused() {
     for device in cuda {
         for (here, there) in [(&cpu, device), (device, &cpu)] {
             for (name, result) in operations::mixed(here, there).unwrap() {
-                let error = result.expect_err(name);
+                let error = result.expect_err(&name);
                 let text = error.to_string();
                 assert!(
                     matches!(error, Error::DeviceMismatch { .. }),

@@ -259,10 +259,16 @@ fn checks(scale: Scale) -> Vec<Workload> {
         part: Part([1, 1]),
         ..Counts::numbers(4998, 256, "u8", Make::hashed(|hash| hash as u8))
     };
+    // Nothing of an array.
+    let none = Counts {
+        part: Part([3, 4]),
+        ..Counts::range(0, 5, [0.0, 1.0], "f32", Make::hashed(|_| 0.5_f32))
+    };
     all.extend([
         Workload::new(equal),
         Workload::new(outside),
         Workload::new(part),
+        Workload::new(none),
     ]);
     all
 }

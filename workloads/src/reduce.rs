@@ -375,11 +375,13 @@ fn of_type<T: Number + Reducible<Sum: Total>>(all: &mut Vec<Workload>, scale: Sc
         for len in scale.all(&LENGTHS, &LARGE) {
             add(Reduction::new(operator, len, Data::Exact));
         }
-        // The first element is not aligned for wide loads.
-        add(Reduction {
-            part: Part([1, 2]),
-            ..Reduction::new(operator, 4998, Data::Exact)
-        });
+        // The first element is not aligned for wide loads; and nothing of an array.
+        for (part, len) in [(Part([1, 2]), 4998), (Part([3, 4]), 0)] {
+            add(Reduction {
+                part,
+                ..Reduction::new(operator, len, Data::Exact)
+            });
+        }
     }
     for operator in [Operator::Mean, Operator::ArgMin] {
         add(Reduction {

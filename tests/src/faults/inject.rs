@@ -175,7 +175,7 @@ impl Injector<'_> {
         let results = operations::mixed(&first, &second).map_err(|error| error.to_string())?;
         for (name, result) in results {
             if !matches!(result, Err(Error::DeviceMismatch { .. })) {
-                self.problem(name, "on two devices", &format!("{result:?}"));
+                self.problem(&name, "on two devices", &format!("{result:?}"));
             }
         }
         let peers = operations::to_peer(second);
