@@ -5,7 +5,8 @@
 //!
 //! # fn main() -> Result<(), cuda_builder::CudaBuilderError> {
 //! let assembly = Ptxas::discover()?.assemble("kernels.ptx".as_ref(), NvvmArch::Compute80)?;
-//! for kernel in assembly.kernels {
+//! // Fails if a kernel has more variables than registers.
+//! for kernel in assembly.without_spills()?.kernels {
 //!     println!("{}: {} registers", kernel.name, kernel.registers);
 //! }
 //! # Ok(())

@@ -1,5 +1,7 @@
 //! The report of `ptxas -v`.
 
+use crate::CudaBuilderError;
+
 /// The resources of the kernels of a module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assembly {
@@ -8,6 +10,36 @@ pub struct Assembly {
     /// The functions that were not inlined into a kernel and have their own stack frame or spills, ordered by name. Their
     /// `registers`, `shared_bytes` and `constant_bytes` are 0.
     pub functions: Vec<KernelUsage>,
+}
+
+impl Assembly {
+    /// Returns the assembly, which a build script may require to be without register spills. Arrays that are in local memory
+    /// because a kernel indexes them (`stack_bytes`) are no spills.
+    ///
+    /// # Errors
+    /// Returns [`CudaBuilderError::BuildFailed`] with the kernels and functions that spill, and how many bytes.
+    pub fn without_spills(self) -> Result<Self, CudaBuilderError> {
+        let all = self.kernels.iter().chain(&self.functions);
+        let spilled: Vec<String> = all
+            .filter(|it| it.spill_store_bytes + it.spill_load_bytes > 0)
+            .map(|it| {
+                let KernelUsage {
+                    name,
+                    spill_store_bytes,
+                    spill_load_bytes,
+                    ..
+                } = it;
+                format!("{name}: {spill_store_bytes} bytes stored, {spill_load_bytes} bytes loaded")
+            })
+            .collect();
+        if spilled.is_empty() {
+            return Ok(self);
+        }
+        Err(CudaBuilderError::BuildFailed {
+            step: "assembling without register spills".to_owned(),
+            message: spilled.join("\n"),
+        })
+    }
 }
 
 /// The resources of a kernel, per thread unless stated otherwise.
@@ -173,6 +205,17 @@ ptxas info    : Used 8 registers, used 0 barriers, 372 bytes cmem[0]
         );
         assert!(!assembly.kernels[0].uses_local_memory());
         assert!(assembly.kernels[1].uses_local_memory());
+    }
+
+    #[test]
+    fn spills_are_refused_and_stack_frames_are_not() {
+        let mut assembly = parse(REPORT);
+        let error = assembly.clone().without_spills().unwrap_err().to_string();
+        let spilled = "sum_rows__f64: 8 bytes stored, 12 bytes loaded";
+        assert!(error.ends_with(&format!("failed:\n{spilled}")), "{error}");
+        assembly.kernels.pop();
+        assert_eq!(assembly.functions[0].stack_bytes, 24);
+        assert_eq!(assembly.clone().without_spills().unwrap(), assembly);
     }
 
     #[test]
