@@ -1,9 +1,13 @@
 //! The instances: every operator for every element type, for every kernel of the family. `Mean` has instances only where it
 //! differs from `Sum`.
 
-/// Calls `$callback!` with one row per instance: its suffix and its generic argument.
-macro_rules! with_reductions {
+/// Calls `$callback!` with one row per instance: its suffix and its generic argument. These are the operators that reduce
+/// segments too; `$more` are further rows.
+macro_rules! with_operators {
     ($callback:ident) => {
+        $crate::reduce::instances::with_operators! { $callback, }
+    };
+    ($callback:ident, $($more:tt)*) => {
         $callback! {
             sum_u8: (Sum<u8>),
             sum_u16: (Sum<u16>),
@@ -45,6 +49,16 @@ macro_rules! with_reductions {
             max_f64: (Max<f64>),
             max_f16: (Max<f16>),
             max_bf16: (Max<bf16>),
+            $($more)*
+        }
+    };
+}
+pub(crate) use with_operators;
+
+/// Calls `$callback!` as [`with_operators`] does, with the rows of all reductions.
+macro_rules! with_reductions {
+    ($callback:ident) => {
+        $crate::reduce::instances::with_operators! { $callback,
             argmin_u8: (ArgMin<u8>),
             argmin_u16: (ArgMin<u16>),
             argmin_u32: (ArgMin<u32>),

@@ -24,7 +24,7 @@
 //! shared memory, which costs more than idle lanes.
 
 mod best;
-mod instances;
+pub(crate) mod instances;
 #[cfg(feature = "ladder")]
 mod ladder;
 mod mean;

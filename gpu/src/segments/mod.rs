@@ -76,55 +76,8 @@ declare_family! {
     },
 }
 
-/// Calls `$callback!` with one row per instance: its suffix and its generic argument.
-macro_rules! with_segments {
-    ($callback:ident) => {
-        $callback! {
-            sum_u8: (Sum<u8>),
-            sum_u16: (Sum<u16>),
-            sum_u32: (Sum<u32>),
-            sum_i32: (Sum<i32>),
-            sum_u64: (Sum<u64>),
-            sum_i64: (Sum<i64>),
-            sum_f32: (Sum<f32>),
-            sum_f64: (Sum<f64>),
-            sum_f16: (Sum<f16>),
-            sum_bf16: (Sum<bf16>),
-            product_u8: (Product<u8>),
-            product_u16: (Product<u16>),
-            product_u32: (Product<u32>),
-            product_i32: (Product<i32>),
-            product_u64: (Product<u64>),
-            product_i64: (Product<i64>),
-            product_f32: (Product<f32>),
-            product_f64: (Product<f64>),
-            product_f16: (Product<f16>),
-            product_bf16: (Product<bf16>),
-            min_u8: (Min<u8>),
-            min_u16: (Min<u16>),
-            min_u32: (Min<u32>),
-            min_i32: (Min<i32>),
-            min_u64: (Min<u64>),
-            min_i64: (Min<i64>),
-            min_f32: (Min<f32>),
-            min_f64: (Min<f64>),
-            min_f16: (Min<f16>),
-            min_bf16: (Min<bf16>),
-            max_u8: (Max<u8>),
-            max_u16: (Max<u16>),
-            max_u32: (Max<u32>),
-            max_i32: (Max<i32>),
-            max_u64: (Max<u64>),
-            max_i64: (Max<i64>),
-            max_f32: (Max<f32>),
-            max_f64: (Max<f64>),
-            max_f16: (Max<f16>),
-            max_bf16: (Max<bf16>),
-        }
-    };
-}
+pub(crate) use crate::reduce::instances::with_operators;
 pub(crate) use best::with_keys;
-use with_segments;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch {
@@ -166,7 +119,7 @@ mod launch {
             }
         )* };
     }
-    with_segments!(kernels);
+    with_operators!(kernels);
 
     /// A number as wide as a type of elements.
     ///

@@ -16,7 +16,7 @@ use cuda_std::{Plain, bf16, block, f16, prelude::*, warp::Shuffle};
 
 use crate::{
     reduce::{Max, Min, Product, Sum},
-    segments::{Segmented, policy::*, with_segments},
+    segments::{Segmented, policy::*, with_operators},
 };
 
 /// What stands for no segment: the tile has no cut.
@@ -172,7 +172,7 @@ pub fn join<R: Segmented>(tiles: Tiles<R>, first: usize, output: GlobalMut<R::Ou
 ///
 /// # Safety
 /// `firsts`, `rests` and `ends` are what `segments_best` wrote.
-#[kernel(launch_bounds(BLOCK as u32), instances = with_segments)]
+#[kernel(launch_bounds(BLOCK as u32), instances = with_operators)]
 pub unsafe fn segments_join<R: Segmented>(
     firsts: GlobalMut<R::Acc>,
     rests: GlobalMut<R::Acc>,

@@ -20,7 +20,7 @@ use super::join::{Part, Tiles, join, nothing};
 use crate::{
     block::is_last,
     reduce::{Max, Min, Product, Sum},
-    segments::{Cuts, Segmented, policy::*, with_segments},
+    segments::{Cuts, Segmented, policy::*, with_operators},
 };
 
 /// Writes to `output` the reduction of every segment that ends in a tile, but for the first that ends there; and for each tile
@@ -44,7 +44,7 @@ use crate::{
 /// [`MOST_IN_ONE_LAUNCH`] blocks; the kernel leaves it 0.
 #[kernel(
     launch_bounds(BLOCK as u32, resident(size_of::<R::In>())),
-    instances = with_segments
+    instances = with_operators
 )]
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn segments_best<R: Segmented>(

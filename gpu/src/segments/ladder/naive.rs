@@ -4,7 +4,7 @@ use cuda_std::{bf16, f16, prelude::*};
 
 use crate::{
     reduce::{Max, Min, Product, Sum},
-    segments::{Offsets, Segmented, policy::BLOCK, with_segments},
+    segments::{Offsets, Segmented, policy::BLOCK, with_operators},
 };
 
 /// Writes to `output[s]` the reduction of segment `s`. For `count` see [`Offsets::new`].
@@ -16,7 +16,7 @@ use crate::{
 ///
 /// # Safety
 /// The offsets do not fall, and lie in the input. `output` has an element per segment and does not overlap the inputs.
-#[kernel(launch_bounds(BLOCK as u32), instances = with_segments)]
+#[kernel(launch_bounds(BLOCK as u32), instances = with_operators)]
 pub unsafe fn segments_naive<R: Segmented>(
     input: Global<R::In>,
     offsets: Global<u32>,
