@@ -43,8 +43,8 @@ impl<K: Key + Selectable + PartialEq> Problem for SortedUnique<K> {
             request = request.descending();
         }
         Ok(prepared!(request.prepare()?, |it| {
-            let mut keys = it.output()?.to_vec()?;
-            keys.truncate(it.count()?);
+            // Nothing has written the memory behind them.
+            let keys = it.output()?.slice(..it.count()?)?.to_vec()?;
             let values = Vec::new();
             Ok(Sorted { keys, values })
         }))
