@@ -38,8 +38,8 @@ pub struct Arguments {
     /// memory without a reason, or if the PTX does not assemble for later architectures.
     #[arg(long)]
     check: bool,
-    /// With `--check`, compile the modules of this architecture only; may be given several times. The committed files of all
-    /// are compared with the manifest, and the manifest with the sources.
+    /// With `--check`, compile the modules of this architecture only, and assemble nothing; may be given several times. The
+    /// committed files of all are compared with the manifest, and the manifest with the sources.
     #[arg(long, value_name = "ARCH", requires = "check", conflicts_with_all = ["arch", "family"])]
     rebuild: Vec<NvvmArch>,
 }
@@ -363,17 +363,11 @@ fn check(selection: &Selection, rebuilt: &Selection) -> Result<()> {
     let manifest = Manifest::read(&folder.join("manifest.json"))?
         .ok_or_else(|| format!("host/ptx/manifest.json is not there; {REBUILD}"))?;
     let mut problems = committed_problems(selection, &manifest, &folder, &sources::hash()?)?;
-    let records = |of: &Selection| -> Vec<&Record> {
-        (of.pairs())
-            .filter_map(|(arch, family)| manifest.record(arch.sm(), family))
-            .collect()
-    };
-    problems.extend(cubins::committed_problems(
-        &folder,
-        &manifest,
-        &records(selection),
-    ));
-    if !rebuilt.complete && selection.complete {
+    let records: Vec<&Record> = (selection.pairs())
+        .filter_map(|(arch, family)| manifest.record(arch.sm(), family))
+        .collect();
+    problems.extend(cubins::committed_problems(&folder, &manifest, &records));
+    if rebuilt.complete != selection.complete {
         let archs: Vec<&str> = rebuilt.modules.iter().map(|(arch, _)| arch.sm()).collect();
         eprintln!(
             "note: of all modules, those of {} are compiled",
@@ -383,16 +377,14 @@ fn check(selection: &Selection, rebuilt: &Selection) -> Result<()> {
     // Stale sources already mean that the PTX is old. A rebuild would only repeat that.
     if problems.is_empty() {
         problems = rebuild_problems(rebuilt, &manifest)?;
-        problems.extend(cubins::rebuild_problems(
-            &folder,
-            &manifest,
-            &records(rebuilt),
-        )?);
+        if rebuilt.complete == selection.complete {
+            problems.extend(cubins::rebuild_problems(&folder, &manifest, &records)?);
+        }
     }
-    if problems.is_empty() {
-        problems = usage::report(&rebuilt.inputs(&folder))?;
+    if problems.is_empty() && rebuilt.complete == selection.complete {
+        problems = usage::report(&selection.inputs(&folder))?;
         for &arch in project::LATER {
-            usage::report_later(arch, &rebuilt.later_inputs(&folder, arch))?;
+            usage::report_later(arch, &selection.later_inputs(&folder, arch))?;
         }
         return conclude(
             &problems,
