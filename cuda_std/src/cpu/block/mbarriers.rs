@@ -63,6 +63,8 @@ struct Mbarrier {
     missing: i64,
     /// The bytes that the phase has been told to expect.
     expected: i64,
+    /// The bytes of copies that have not been carried out.
+    left: i64,
     /// The phases that are complete since the initialization. The lowest bit is the phase's parity.
     phase: u32,
     /// The phases of earlier initializations.
@@ -188,6 +190,7 @@ impl BlockState {
             pending: count,
             missing: 0,
             expected: 0,
+            left: 0,
             phase: 0,
             earlier: 0,
             arrived: [0; 3],
@@ -286,14 +289,11 @@ impl BlockState {
     /// Completes an mbarrier's phase if it misses nothing. Returns what is wrong with its bytes.
     fn mbarrier_advances(&self, index: usize) -> Result<(), String> {
         let mut mbarriers = self.mbarriers.borrow_mut();
-        let Mbarriers { all, loads, .. } = &mut *mbarriers;
-        let barrier = &mut all[index];
+        let barrier = &mut mbarriers.all[index];
         if barrier.pending > 0 {
             return Ok(());
         }
-        let own = loads.iter().filter(|load| load.mbarrier == index);
-        let left: usize = own.map(|load| load.copy.bytes).sum();
-        let brought = barrier.expected - barrier.missing + left as i64;
+        let brought = barrier.expected - barrier.missing + barrier.left;
         // The phase would end before its copies, or never.
         if brought > barrier.expected {
             return Err(format!(
@@ -405,6 +405,7 @@ impl BlockState {
             self.mbarrier_fault(lane, what, copy.at);
         }
         let number = barrier.number();
+        barrier.left += copy.bytes as i64;
         barrier.not_awaited.push((number, lane.linear, copy));
         mbarriers.loads.push_back(Load {
             copy,
@@ -471,6 +472,7 @@ impl BlockState {
         let load = load.expect("the chosen one is among them");
         let barrier = &mut mbarriers.all[load.mbarrier];
         barrier.missing -= load.copy.bytes as i64;
+        barrier.left -= load.copy.bytes as i64;
         let is_last = barrier.missing == 0;
         debug_assert_eq!(barrier.number(), load.phase);
         drop(mbarriers);
