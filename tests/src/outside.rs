@@ -56,7 +56,9 @@ pub fn cargo(program: impl AsRef<OsStr>, temporary: &str) -> Command {
 /// Returns a cargo command for a copy of this workspace, whose programs go where those of [`cargo`] go.
 ///
 /// The copy has this workspace's profiles, flags and folder of build results, so that no crate of a registry is built again.
-/// A project with paths to this workspace's crates cannot have that folder: it would replace their build results.
+/// Its version must be that of [`renumber`]: cargo names the build results of a package by its version and its path from the
+/// root of its workspace, and those of a copy with this version would replace this workspace's. A project with paths to this
+/// workspace's crates cannot have that folder at all.
 ///
 /// # Panics
 /// Panics if `temporary` is not in a folder.
@@ -71,6 +73,23 @@ pub fn cargo_of_copy(program: impl AsRef<OsStr>, temporary: &str) -> Command {
         .env("CARGO_BUILD_BUILD_DIR", results(temporary))
         .env("CARGO_ENCODED_RUSTFLAGS", RUSTFLAGS);
     command
+}
+
+/// Gives the packages of a copy of this workspace, whose root is `copy`, a version that differs in its build metadata.
+///
+/// # Panics
+/// Panics if the manifest cannot be read or written, or has another version than this workspace.
+pub fn renumber(copy: &Path) {
+    let path = copy.join("Cargo.toml");
+    let text = fs::read_to_string(&path).expect("a manifest");
+    let version = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "\"\n");
+    let other = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "+copy\"\n");
+    assert!(
+        text.contains(version),
+        "{}: {version:?} required",
+        path.display()
+    );
+    fs::write(&path, text.replacen(version, other, 1)).expect("a manifest");
 }
 
 fn plain(program: impl AsRef<OsStr>, temporary: &str) -> Command {

@@ -5,6 +5,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::SystemTime,
 };
 
 use system::folder;
@@ -51,6 +52,12 @@ fn copy(from: &Path, to: &Path) {
 
 /// The tests' folder for temporary files.
 const TEMPORARY: &str = env!("CARGO_TARGET_TMPDIR");
+
+/// When the build script of this test's package last ran.
+fn built() -> SystemTime {
+    let file = Path::new(env!("OUT_DIR")).join("rustflags");
+    file.metadata().unwrap().modified().unwrap()
+}
 
 struct Tree {
     folder: PathBuf,
@@ -123,6 +130,7 @@ fn a_family_takes_six_files_and_five_lines() {
         folder: folder::private(&folder).unwrap(),
     };
     copy(root, &tree.folder);
+    outside::renumber(&tree.folder);
     for [file, _] in &files {
         let to = tree.folder.join(file);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
@@ -140,7 +148,13 @@ fn a_family_takes_six_files_and_five_lines() {
         fs::write(&path, text.replacen(old, &new, 1)).unwrap();
     }
 
+    let before = built();
     tree.build();
+    assert_eq!(
+        built(),
+        before,
+        "the copy replaced build results of this workspace"
+    );
     let verified = tree.program("warpwright", "verify --quick --family reverse");
     assert!(
         verified.contains("6 checks passed, 0 failed"),
