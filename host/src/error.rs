@@ -117,6 +117,16 @@ pub enum Error {
     /// The CPU executor stopped a kernel, or refused to launch it.
     #[error("{0}")]
     Launch(#[from] cuda_std::cpu::LaunchError),
+    /// The check `init` of the CPU executor: the host would read memory that neither a kernel nor a copy has written.
+    #[error("{operation}: {bytes} written bytes required, byte {first} of them was never written")]
+    Unwritten {
+        /// The operation.
+        operation: &'static str,
+        /// The position of the first byte that was not written, from the start of the copy.
+        first: usize,
+        /// The size of the copy in bytes.
+        bytes: usize,
+    },
     /// An environment variable has an invalid value.
     #[error("{operation}: {what}")]
     Environment {

@@ -292,7 +292,7 @@ impl Executor {
         }
     }
 
-    /// Allocates `bytes` bytes. The contents are unspecified, but can be read.
+    /// Allocates `bytes` bytes. The contents are unspecified. They can be read, but not under the CPU executor's check `init`.
     pub fn allocate(&self, operation: &'static str, bytes: usize) -> Result<Memory> {
         capture::refuse(operation)?;
         match self {
@@ -371,11 +371,8 @@ impl Executor {
     pub unsafe fn copy_out(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
         capture::refuse("download")?;
         match self {
-            Self::Cpu(backend) => {
-                // SAFETY: by the contract.
-                unsafe { backend.copy_out(to, from, bytes) };
-                Ok(())
-            }
+            // SAFETY: by the contract.
+            Self::Cpu(backend) => unsafe { backend.copy_out(to, from, bytes) },
             // SAFETY: by the contract.
             Self::Cuda(backend) => unsafe { backend.copy_out(to, from, bytes) },
         }

@@ -65,6 +65,13 @@ pub fn copied(to: usize, from: usize, bytes: usize) {
     }
 }
 
+/// Returns the position of the first of these bytes that has not been written. Memory that is not registered counts as written.
+pub fn first_unwritten(start: usize, bytes: usize) -> Option<usize> {
+    let allocation = find(start)?;
+    let address = allocation.first_unwritten(start, bytes)?;
+    Some(address - start)
+}
+
 /// Returns whether no memory is registered.
 pub(super) fn is_empty() -> bool {
     let all = ALLOCATIONS.read().unwrap_or_else(PoisonError::into_inner);
@@ -172,10 +179,13 @@ mod tests {
         assert_eq!(found.first_unwritten(START + 60, 70), None);
         assert_eq!(found.first_unwritten(START + 60, 71), Some(START + 130));
         assert_eq!(found.first_unwritten(START + 59, 2), Some(START + 59));
+        assert_eq!(first_unwritten(START + 60, 70), None);
+        assert_eq!(first_unwritten(START + 60, 71), Some(70));
         written(START, 300);
         assert_eq!(found.first_unwritten(START, 300), None);
         freed(START);
         assert!(find(START).is_none());
+        assert_eq!(first_unwritten(START, 1), None);
     }
 
     #[test]

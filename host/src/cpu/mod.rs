@@ -227,13 +227,22 @@ impl CpuBackend {
         told::written(to as usize, bytes);
     }
 
-    /// Copies to the host.
+    /// Copies to the host. Under the check `init` all bytes must have been written.
     ///
     /// # Safety
     /// As for `Executor::copy_out`.
-    pub unsafe fn copy_out(&self, to: *mut u8, from: u64, bytes: usize) {
+    pub unsafe fn copy_out(&self, to: *mut u8, from: u64, bytes: usize) -> Result<()> {
+        let is_checked = (self.options.as_ref()).is_ok_and(|it| it.checks.contains(Checks::INIT));
+        if is_checked && let Some(first) = told::first_unwritten(from as usize, bytes) {
+            return Err(Error::Unwritten {
+                operation: "copy to the host",
+                first,
+                bytes,
+            });
+        }
         // SAFETY: by the contract.
         unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to, bytes) };
+        Ok(())
     }
 
     /// Notes that the driver has written bytes of this device, in a copy from another one.
@@ -304,4 +313,34 @@ fn resolve(options: CpuOptions) -> std::result::Result<Options, String> {
         checks,
         stack_bytes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, Vector};
+
+    #[test]
+    fn the_host_reads_what_was_written() {
+        let with = |checks| Device::cpu_with(CpuOptions::default().checks(checks));
+        let checked = with(Checks::INIT);
+        let three = checked.upload(&[1_u32, 2, 3]).unwrap();
+        let mut four = Vector::<u32>::uninit(&checked, "a test", 4).unwrap();
+        four.slice_mut(..3).unwrap().copy_from(&three).unwrap();
+        assert_eq!(four.slice(..3).unwrap().to_vec().unwrap(), [1, 2, 3]);
+        let error = four.to_vec().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "copy to the host: 16 written bytes required, byte 12 of them was never written"
+        );
+        four.slice_mut(3..)
+            .unwrap()
+            .copy_from(three.slice(..1).unwrap())
+            .unwrap();
+        assert_eq!(four.to_vec().unwrap(), [1, 2, 3, 1]);
+
+        let unchecked = with(Checks::MEM);
+        let four = Vector::<u32>::uninit(&unchecked, "a test", 4).unwrap();
+        assert_eq!(four.to_vec().unwrap().len(), 4);
+    }
 }
