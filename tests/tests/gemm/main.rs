@@ -3,12 +3,13 @@
 mod bytes;
 mod group;
 mod halves;
+mod hard;
 mod precision;
 mod problem;
 mod stacks;
 
 use cuda_std::{bf16, cpu::Order, f16};
-use problem::{FACTORS, Gemm, Host, MARGINS, Real, plain, variants};
+use problem::{FACTORS, Gemm, MARGINS, Real, plain, variants};
 use rand::Rng;
 use warpwright::{Device, Error, ops::gemm::Way};
 use warpwright_gpu::gemm::{
@@ -290,20 +291,13 @@ fn specials<T: Real>() {
             // Their sums are exact in every order.
             let mut quarters = || f64::from(rng.random_range(2_u8..=4)) / 4.0;
             let mut operands = problem.operands(|| T::from_real(quarters()));
-            let put = |host: &mut Host<T>, [row, column]: [usize; 2], transposed, value| {
-                let [row, column] = if transposed {
-                    [column, row]
-                } else {
-                    [row, column]
-                };
-                let at = host.place(row, column);
-                host.all[at] = T::from_real(value);
-            };
             let [a, b] = problem.transpose;
-            put(&mut operands.a, [3, 20], a, f64::NAN);
-            put(&mut operands.a, [129, 0], a, f64::INFINITY);
-            put(&mut operands.b, [20, 130], b, f64::NEG_INFINITY);
-            put(&mut operands.b, [7, 64], b, f64::NAN);
+            operands.a.put([3, 20], a, T::from_real(f64::NAN));
+            operands.a.put([129, 0], a, T::from_real(f64::INFINITY));
+            operands
+                .b
+                .put([20, 130], b, T::from_real(f64::NEG_INFINITY));
+            operands.b.put([7, 64], b, T::from_real(f64::NAN));
             Ok(operands)
         },
         |device, problem, operands, variant| {

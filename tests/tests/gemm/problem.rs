@@ -192,12 +192,20 @@ impl<T: Copy> Host<T> {
 
     /// Element (row, column), or of the transpose.
     pub fn at(&self, row: usize, column: usize, transposed: bool) -> T {
-        let (row, column) = if transposed {
-            (column, row)
-        } else {
-            (row, column)
-        };
-        self.all[self.place(row, column)]
+        self.all[self.place_of([row, column], transposed)]
+    }
+
+    /// Sets element (row, column), or of the transpose.
+    pub fn put(&mut self, at: [usize; 2], transposed: bool, value: T) {
+        let place = self.place_of(at, transposed);
+        self.all[place] = value;
+    }
+
+    fn place_of(&self, [row, column]: [usize; 2], transposed: bool) -> usize {
+        match transposed {
+            true => self.place(column, row),
+            false => self.place(row, column),
+        }
     }
 }
 
@@ -336,7 +344,8 @@ impl Gemm {
 
     /// Against sums of twice the precision: `k` roundings of the sum, those of the two scales, of the two factors and of the
     /// bias. A sum of 16-bit elements may lose twice as much, and 16 more, and is rounded to an element. One of planes has a
-    /// rounding for each 64 products, and a few. The slope of `gelu` is below 1.13.
+    /// rounding for each 64 products, and a few. What is subnormal loses at most the least number by each rounding. The slope of
+    /// `gelu` is below 1.13.
     pub fn near_the_truth<T: Real>(
         &self,
         operands: &Operands<T>,
@@ -345,12 +354,17 @@ impl Gemm {
         got: T,
     ) -> Outcome {
         let [alpha, beta] = self.factors;
-        let pairs = self.pairs(operands, row, column);
-        let Total::Real { value, magnitude } =
-            oracle::real_dot(pairs.map(|(a, b)| (a.real(), b.real())))
-        else {
+        let pairs = || {
+            self.pairs(operands, row, column)
+                .map(|(a, b)| (a.real(), b.real()))
+        };
+        let Total::Real { value, .. } = oracle::real_dot(pairs()) else {
             return Err("the oracle gave an integer".to_owned());
         };
+        // Tensor cores align a subnormal element of 16 bits as the least normal one.
+        let normal = T::ROUNDED.map_or(0.0, |[relative, least]| least / relative);
+        let size = |x: f64| if x == 0.0 { 0.0 } else { x.abs().max(normal) };
+        let magnitude: f64 = pairs().map(|(a, b)| size(a) * size(b)).sum();
         let old = if beta == 0.0 {
             0.0
         } else {
@@ -377,7 +391,9 @@ impl Gemm {
             (None, _) => self.k + 6,
             (Some(_), _) => 2 * (self.k + 11),
         };
-        let mut bound = compare::sum_bound::<T>(roundings, magnitude) + rounding;
+        let mut bound = compare::sum_bound::<T>(roundings, magnitude)
+            + roundings as f64 * T::SMALLEST
+            + rounding;
         match self.tail.activation {
             Some(Activation::Relu) => value = value.max(0.0),
             Some(Activation::Gelu) => {
