@@ -4,6 +4,7 @@ mod bytes;
 mod group;
 mod halves;
 mod hard;
+mod host;
 mod precision;
 mod problem;
 mod stacks;

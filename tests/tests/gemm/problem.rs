@@ -17,6 +17,9 @@ use warpwright_tests::{
     oracle::{self, Total},
 };
 
+use super::host::Host;
+pub use super::host::Margin;
+
 /// The types of a product: what the library multiplies.
 pub trait Multiplied: GemmElement<Result: Debug> + Debug {
     fn factor(value: f64) -> Self::Scale;
@@ -67,9 +70,6 @@ bytes! {
     Rounded<F8E4M3, bf16>: f32;
     Rounded<F8E4M3, f16>: f32;
 }
-
-/// Rows above a matrix, columns to the left and to the right of it, in a larger one.
-pub type Margin = [usize; 3];
 
 /// None; one that keeps 16-byte loads aligned; one that does not.
 pub const MARGINS: [Margin; 3] = [[0, 0, 0], [1, 4, 8], [2, 3, 2]];
@@ -158,66 +158,6 @@ pub struct Gemm {
 impl Problem for Gemm {
     fn executor(&self) -> Executor {
         self.executor
-    }
-}
-
-/// A matrix on the host, within a larger one.
-#[derive(Debug, Clone)]
-pub struct Host<T> {
-    pub all: Vec<T>,
-    pub height: usize,
-    pub width: usize,
-    pub margin: Margin,
-}
-
-impl<T: Copy> Host<T> {
-    pub fn new(height: usize, width: usize, margin: Margin, mut value: impl FnMut() -> T) -> Self {
-        let [above, left, right] = margin;
-        let all = (above + height) * (left + width + right);
-        Self {
-            all: (0..all).map(|_| value()).collect(),
-            height,
-            width,
-            margin,
-        }
-    }
-
-    pub fn ld(&self) -> usize {
-        self.margin[1] + self.width + self.margin[2]
-    }
-
-    pub fn place(&self, row: usize, column: usize) -> usize {
-        (self.margin[0] + row) * self.ld() + self.margin[1] + column
-    }
-
-    /// Element (row, column), or of the transpose.
-    pub fn at(&self, row: usize, column: usize, transposed: bool) -> T {
-        self.all[self.place_of([row, column], transposed)]
-    }
-
-    /// Sets element (row, column), or of the transpose.
-    pub fn put(&mut self, at: [usize; 2], transposed: bool, value: T) {
-        let place = self.place_of(at, transposed);
-        self.all[place] = value;
-    }
-
-    fn place_of(&self, [row, column]: [usize; 2], transposed: bool) -> usize {
-        match transposed {
-            true => self.place(column, row),
-            false => self.place(row, column),
-        }
-    }
-}
-
-impl<T: warpwright::Element> Host<T> {
-    pub fn upload(&self, device: &Device) -> warpwright::Result<Matrix<T>> {
-        device.upload_matrix(&self.all, self.margin[0] + self.height, self.ld())
-    }
-
-    /// Where it is in what [`upload`](Self::upload) gave.
-    pub fn ranges(&self) -> [std::ops::Range<usize>; 2] {
-        let [above, left, _] = self.margin;
-        [above..above + self.height, left..left + self.width]
     }
 }
 
@@ -344,7 +284,7 @@ impl Gemm {
 
     /// Against sums of twice the precision: `k` roundings of the sum, those of the two scales, of the two factors and of the
     /// bias. A sum of 16-bit elements may lose twice as much, and 16 more, and is rounded to an element. One of planes has a
-    /// rounding for each 64 products, and a few. What is subnormal loses at most the least number by each rounding. The slope of
+    /// rounding for each 64 products, and a few. A rounding to a subnormal number loses at most the least number. The slope of
     /// `gelu` is below 1.13.
     pub fn near_the_truth<T: Real>(
         &self,
