@@ -220,7 +220,7 @@ impl<T: Element> Vector<T> {
     /// Copies the elements to the host. Waits for the work that computes them.
     ///
     /// # Errors
-    /// [`Error::Driver`] if that work or the copy failed.
+    /// [`Error::Driver`] if that work or the copy failed, [`Error::Unwritten`] by a check of the CPU executor.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.view().to_vec()
     }
@@ -228,7 +228,8 @@ impl<T: Element> Vector<T> {
     /// Copies the elements into `to`. Waits for the work that computes them.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `to` has another length, [`Error::Driver`] if the work or the copy failed.
+    /// [`Error::Invalid`] if `to` has another length, [`Error::Driver`] if the work or the copy failed, [`Error::Unwritten`] by
+    /// a check of the CPU executor.
     pub fn download(&self, to: &mut [T]) -> Result<()> {
         self.view().download(to)
     }

@@ -1,6 +1,6 @@
 //! Numbers whose sums are hard: near zero though the terms are not, of very different sizes, subnormal, and too small for a
 //! normal product; with a `k` of a few terms and of many. Each sum is within the bound of docs/NUMBERS.md of the sum in twice
-//! the precision, and variants in order have the bits of the text.
+//! the precision. Variants that add in the order of k have the same bits everywhere.
 
 use cuda_std::{bf16, f16};
 use rand::{Rng, rngs::StdRng};
