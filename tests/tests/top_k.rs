@@ -478,6 +478,56 @@ fn a_position_behind_the_last_is_refused() {
     assert!(matches!(error, Error::NotEligible { .. }), "{error:?}");
 }
 
+#[test]
+fn the_kth_element_of_each_row() {
+    let orders = [Order::Backward, Order::Seeded(5)].map(devices::cpu_in);
+    for device in devices::all().cloned().chain(orders) {
+        // The last rows are the work of all blocks together, one row after the other.
+        for (height, width) in [(1, 1), (9, 33), (40, 700), (2, policy::SMALL + 9)] {
+            // Below a row, above, and beside it, there is something else.
+            let all = Pattern::Edges.keys::<bf16>((height + 2) * (width + 3));
+            let matrix = device.upload_matrix(&all, height + 2, width + 3).unwrap();
+            let rect = matrix.rect(1..=height, 2..width + 2).unwrap();
+            for k in [0, width / 3, width - 1] {
+                let mut found = vec![];
+                for variant in ["naive", "best"] {
+                    let request = device.select_kth_rows_request(rect, k).variant(variant);
+                    let mut prepared = request.prepare().unwrap();
+                    for _ in 0..2 {
+                        prepared.enqueue().unwrap();
+                        found.push(prepared.output().unwrap().to_vec().unwrap());
+                    }
+                }
+                if k == (width - 1) / 2 {
+                    found.push(device.median_rows(rect).unwrap().to_vec().unwrap());
+                }
+                for found in found {
+                    assert_eq!(found.len(), height);
+                    for (row, found) in found.into_iter().enumerate() {
+                        let first = (row + 1) * (width + 3) + 2;
+                        let mut sorted = all[first..first + width].to_vec();
+                        sorted.sort_by(Key::compare);
+                        let what = (height, width, k, row, device.kind());
+                        assert_eq!(found.bits(), sorted[k].bits(), "{what:?}");
+                    }
+                }
+            }
+        }
+    }
+    let device = devices::cpu();
+    let matrix = device.zeros_matrix::<u8>(2, 3).unwrap();
+    refused(
+        device.select_kth_rows(&matrix, 3),
+        "a position below the 3 elements there are required, 3 given",
+    );
+    let none = device.zeros_matrix::<u8>(0, 3).unwrap();
+    assert!(device.select_kth_rows(&none, 9).unwrap().is_empty());
+    refused(
+        device.median_rows(&device.zeros_matrix::<u8>(2, 0).unwrap()),
+        "below the 0 elements",
+    );
+}
+
 /// Finds the best of each segment by every variant on every device.
 fn check_segments<K: Nan>(keys: &[K], offsets: &[usize], k: usize) {
     for device in devices::all() {

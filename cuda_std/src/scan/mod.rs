@@ -32,6 +32,8 @@
 //! cuda_std::scan_kernel!(marked_sum: MarkedSum);
 //! ```
 //!
+//! [`segmented_scan_kernel!`](crate::segmented_scan_kernel!) makes one for segments, runs of equal keys, rows and columns.
+//!
 //! # How it works
 //! [`scan_tiles`] is the body of such a kernel:
 //!
@@ -75,6 +77,8 @@ pub mod pieces {
 }
 
 pub use segmented::{Open, SEGMENTED_CHUNKS, Segmented, scan_segmented_tiles};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use segmented::{SegmentedParameters, SegmentedScanKernel};
 pub use start::Start;
 
 use self::pieces::*;
@@ -91,7 +95,8 @@ pub const CHUNKS: usize = 8;
 /// The number of 64-bit words from one tile's status to the next one's: statuses that several blocks poll lie in different
 /// cache lines.
 pub const STATUS_STRIDE: usize = 16;
-/// The threads of a block of a kernel that [`scan_kernel!`](crate::scan_kernel!) makes.
+/// The threads of a block of a kernel that [`scan_kernel!`](crate::scan_kernel!) or
+/// [`segmented_scan_kernel!`](crate::segmented_scan_kernel!) makes.
 pub const THREADS: usize = 256;
 /// The windows of 32 tiles in a batch of such a kernel.
 pub const WINDOWS: usize = 2;

@@ -263,3 +263,65 @@ fn bits<R: Scan>(tile: Tile<R, SEGMENTED_CHUNKS>, heads: Global<u32>) -> [u32; S
     });
     bits
 }
+
+/// An operator with a kernel of its own for segments. [`segmented_scan_kernel!`](crate::segmented_scan_kernel!) implements it.
+///
+/// # Safety
+/// The kernel must keep the contract of [`scan_segmented_tiles`], with [`THREADS`](super::THREADS) and
+/// [`WINDOWS`](super::WINDOWS).
+#[cfg(not(target_arch = "nvptx64"))]
+pub unsafe trait SegmentedScanKernel: Scan {
+    /// The kernel.
+    const SEGMENTED_KERNEL: crate::kernel::Entry<SegmentedParameters<Self>>;
+}
+
+/// The parameters of a kernel for segments: those of [`scan_segmented_tiles`].
+#[cfg(not(target_arch = "nvptx64"))]
+pub type SegmentedParameters<R> = (
+    Global<<R as Scan>::In>,
+    GlobalMut<<R as Scan>::In>,
+    Global<u32>,
+    GlobalMut<u64>,
+    GlobalMut<u64>,
+    GlobalMut<u64>,
+    Start,
+);
+
+/// Makes a kernel of an operator for segments: `segmented_scan_kernel!(name: Type);`, or several separated by commas. `Type`
+/// implements [`Scan`](crate::scan::Scan). `name` is the kernel's name in the PTX. A segment's scan is that of an array, and
+/// `Device::scan_segments` of the library `warpwright` and its like launch the kernel.
+#[macro_export]
+macro_rules! segmented_scan_kernel {
+    ($($name:ident: $operator:ty),+ $(,)?) => { $(
+        const _: () = {
+            /// Scans the elements of each segment.
+            ///
+            /// # Safety
+            /// The contract of `cuda_std::scan::scan_segmented_tiles` must hold.
+            #[$crate::kernel(launch_bounds($crate::scan::THREADS as u32, 2), marker = Marker)]
+            #[allow(clippy::too_many_arguments)]
+            unsafe fn $name(
+                input: $crate::Global<<$operator as $crate::scan::Scan>::In>,
+                output: $crate::GlobalMut<<$operator as $crate::scan::Scan>::In>,
+                heads: $crate::Global<u32>,
+                control: $crate::GlobalMut<u64>,
+                statuses: $crate::GlobalMut<u64>,
+                batches: $crate::GlobalMut<u64>,
+                start: $crate::scan::Start,
+            ) {
+                use $crate::scan::{THREADS, WINDOWS, scan_segmented_tiles};
+                scan_segmented_tiles::<$operator>(
+                    THREADS, WINDOWS, input, output, heads, control, statuses, batches, start,
+                );
+            }
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            // SAFETY: this is the kernel above, whose body is `scan_segmented_tiles`.
+            unsafe impl $crate::scan::SegmentedScanKernel for $operator {
+                const SEGMENTED_KERNEL: $crate::kernel::Entry<
+                    $crate::scan::SegmentedParameters<Self>,
+                > = $crate::kernel::Entry::of::<Marker>();
+            }
+        };
+    )+ };
+}

@@ -15,7 +15,7 @@ use crate::{
 
 use super::{
     Scan,
-    start::{MOST_WORDS, from_words, words_of},
+    start::{MOST_WORDS, from_words},
 };
 
 /// The most windows of a batch.
@@ -78,7 +78,11 @@ pub type Read = [[u64; MOST_WORDS]; MOST_WINDOWS];
 
 impl<R: Scan> Statuses<R> {
     /// The words of a status: those of a total, but for its flag.
-    pub const WORDS: usize = words_of::<R::Acc>() - R::FLAGGED as usize;
+    pub const WORDS: usize = {
+        let words = <R::Acc as Shuffle>::WORDS - R::FLAGGED as usize;
+        assert!(words <= MOST_WORDS, "an accumulator has at most 16 bytes");
+        words
+    };
 
     /// Makes the view of statuses that begin `stride` words from each other, for the launch with this tag.
     #[inline(always)]

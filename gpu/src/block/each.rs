@@ -44,6 +44,20 @@ impl<T: Plain> Share<T> {
         }
     }
 
+    /// Calls `each` with each element of this thread's share: `UNROLL` loads of 16 bytes in flight, and single elements where
+    /// the ends are not aligned.
+    #[inline(always)]
+    #[track_caller]
+    pub fn for_each<const UNROLL: usize>(self, each: impl Fn(T)) {
+        self.for_each_wide::<UNROLL>(
+            |_, wide| {
+                wide.fold((), |(), value, _| each(value));
+                false
+            },
+            |i, _| each(self.input.get(i)),
+        );
+    }
+
     /// Calls `wide` for the loads of 16 bytes of this thread's share, with the position of the first element, and `look` with
     /// position and number of those elements for which `wide` returns `true`, and of the elements at the ends that are not
     /// aligned. `UNROLL` loads are in flight.
@@ -99,16 +113,9 @@ impl<T: Plain> Share<T> {
     }
 }
 
-/// Calls `each` with each element of this thread's share of an array: `UNROLL` loads of 16 bytes in flight, and single elements
-/// where the array's ends are not aligned. The threads of all blocks share the array.
+/// Calls [`each`](Share::for_each) with each element of this thread's share of an array, which the threads of all blocks share.
 #[inline(always)]
 #[track_caller]
 pub fn for_each<T: Plain, const UNROLL: usize>(input: Global<T>, each: impl Fn(T)) {
-    Share::by_all(input).for_each_wide::<UNROLL>(
-        |_, wide| {
-            wide.fold((), |(), value, _| each(value));
-            false
-        },
-        |i, _| each(input.get(i)),
-    );
+    Share::by_all(input).for_each::<UNROLL>(each);
 }

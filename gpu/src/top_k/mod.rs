@@ -12,7 +12,8 @@
 //!
 //! Segments are sorted whole, by the sorts of segments, and the first of each are taken.
 //!
-//! The element at one position of the sorted order is found by counting digits: a read of all elements per byte of an element.
+//! The element at one position of the sorted order, of an array or of each row, is found by counting digits: a read of all
+//! elements per byte of an element.
 //!
 //! An element's [rank](Order) is an unsigned integer of its size; greater ranks are better. The floor is one read: `n * size`
 //! bytes.
@@ -36,7 +37,7 @@ use crate::catalogue::declare_family;
 
 declare_family! {
     name: "top_k",
-    summary: "the k greatest or smallest elements and their positions, of an array, of each row, of segments; the k-th element",
+    summary: "the k greatest or smallest elements and their positions, of an array, of each row, of segments; the k-th element, of each row too",
     ladder: [
         Naive {
             name: "naive",
@@ -60,6 +61,7 @@ declare_family! {
             "top_k_ranks",
             "top_k_gather",
             "top_k_kth",
+            "top_k_kth_rows",
         ],
     },
 }
@@ -91,6 +93,8 @@ mod launch {
         const GATHER: EntryOf<TopKGather<Self>>;
         /// Finds a digit of the element at one position.
         const KTH: EntryOf<TopKKth<Self>>;
+        /// Finds the element at one position of each row.
+        const KTH_ROWS: EntryOf<TopKKthRows<Self>>;
     }
 
     macro_rules! kernels {
@@ -105,6 +109,7 @@ mod launch {
                 const RANKS: EntryOf<TopKRanks<Self>> = Entry::of::<TopKRanks<$ty>>();
                 const GATHER: EntryOf<TopKGather<Self>> = Entry::of::<TopKGather<$ty>>();
                 const KTH: EntryOf<TopKKth<Self>> = Entry::of::<TopKKth<$ty>>();
+                const KTH_ROWS: EntryOf<TopKKthRows<Self>> = Entry::of::<TopKKthRows<$ty>>();
             }
         )* };
     }

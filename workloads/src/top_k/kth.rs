@@ -1,7 +1,7 @@
-//! The element at one position of the sorted order.
+//! The element at one position of the sorted order, of a vector or of each row of a matrix.
 
 use half::{bf16, f16};
-use warpwright::{Device, Result, Vector};
+use warpwright::{Device, MatrixRect, MatrixView, Result, Vector};
 
 use super::with_nans;
 use crate::sample::{Make, Part};
@@ -26,9 +26,25 @@ const LARGE: [(usize, usize); 3] = [
     (1 << 24, (1 << 24) - 1),
 ];
 
-/// The element at position `k` of the sorted order.
+/// Numbers of rows, their lengths, and positions.
+const ROWS: [(usize, usize, usize); 5] = [
+    (1, 1, 0),
+    (300, 4, 1),
+    (37, 83, 41),
+    (5, 1000, 999),
+    (2, 40_001, 20_000),
+];
+
+/// Rows for a GPU.
+const LARGE_ROWS: [(usize, usize, usize); 3] =
+    [(70_001, 100, 50), (1024, 32_000, 16_000), (3, 1_000_003, 7)];
+
+/// The element at position `k` of the sorted order of a vector, or of each row of a matrix.
 #[derive(Clone)]
 pub struct Kth<K> {
+    /// The number of rows; a vector has none.
+    rows: Option<usize>,
+    /// The length of the vector, or of a row.
     len: usize,
     k: usize,
     part: Part,
@@ -40,11 +56,20 @@ impl<K: Key> Kth<K> {
     /// Makes the problem of values of every kind.
     pub fn new(len: usize, k: usize) -> Self {
         Self {
+            rows: None,
             len,
             k,
             part: Part::WHOLE,
             what: "any",
             make: with_nans(),
+        }
+    }
+
+    /// Makes the problem of each row of a matrix.
+    pub fn rows(height: usize, width: usize, k: usize) -> Self {
+        Self {
+            rows: Some(height),
+            ..Self::new(width, k)
         }
     }
 
@@ -60,7 +85,8 @@ impl<K: Key> Kth<K> {
     }
 
     fn values(&self, set: usize) -> Vec<K> {
-        self.make.values(self.part.total(self.len), 24, set)
+        let total = self.part.total(self.len);
+        self.make.values(self.rows.unwrap_or(1) * total, 24, set)
     }
 }
 
@@ -74,17 +100,17 @@ impl<K: Key> Problem for Kth<K> {
     }
 
     fn name(&self) -> String {
+        let each = self
+            .rows
+            .map(|rows| format!("each of {rows} rows of "))
+            .unwrap_or_default();
         let elements = self.part.name("elements", self.len);
-        format!(
-            "number {} of {elements} {} {}, sorted",
-            self.k,
-            self.what,
-            K::NAME
-        )
+        let (k, what, ty) = (self.k, self.what, K::NAME);
+        format!("number {k} of {each}{elements} {what} {ty}, sorted")
     }
 
     fn bytes(&self) -> usize {
-        self.len * size_of::<K>()
+        self.rows.unwrap_or(1) * self.len * size_of::<K>()
     }
 
     fn input(&self, device: &Device, set: usize) -> Result<Vector<K>> {
@@ -97,9 +123,24 @@ impl<K: Key> Problem for Kth<K> {
         input: &'a Vector<K>,
         variant: Option<&str>,
     ) -> Result<Prepared<'a, Vec<K>>> {
-        let values = input.slice(self.part.range(self.len))?;
-        let request = with_variant!(device.select_kth_request(values, self.k), variant);
-        Ok(prepared!(request.prepare()?, |it| it.output()?.to_vec()))
+        /// Makes the calls of the options.
+        macro_rules! prepare {
+            ($request:expr) => {
+                prepared!(with_variant!($request, variant).prepare()?, |it| it
+                    .output()?
+                    .to_vec())
+            };
+        }
+        let part = self.part.range(self.len);
+        Ok(match self.rows {
+            None => prepare!(device.select_kth_request(input.slice(part)?, self.k)),
+            Some(rows) => {
+                let width = self.part.total(self.len);
+                let matrix = MatrixView::from_vector(input.view(), rows, width)?;
+                let rows = MatrixRect::from(matrix).rect(.., part)?;
+                prepare!(device.select_kth_rows_request(rows, self.k))
+            }
+        })
     }
 
     fn excludes(&self, variant: &str) -> bool {
@@ -107,9 +148,14 @@ impl<K: Key> Problem for Kth<K> {
     }
 
     fn truth(&self, set: usize) -> Vec<K> {
-        let mut values = self.part.of(self.values(set), self.len, 1);
-        let (_, element, _) = values.select_nth_unstable_by_key(self.k, |value| value.rank());
-        vec![*element]
+        let mut values = self.values(set);
+        let rows = values.chunks_mut(self.part.total(self.len));
+        let elements = rows.map(|row| {
+            let row = &mut row[self.part.range(self.len)];
+            let (_, element, _) = row.select_nth_unstable_by_key(self.k, |value| value.rank());
+            *element
+        });
+        elements.collect()
     }
 
     fn check(&self, truth: &Vec<K>, answer: &Vec<K>) -> Verdict {
@@ -123,6 +169,10 @@ pub(super) fn checks(scale: Scale) -> Vec<Workload> {
     for (len, k) in scale.all(&SIZES, &LARGE) {
         all.push(Workload::new(Kth::<f32>::new(len, k)));
         all.push(Workload::new(Kth::<u64>::new(len, k)));
+    }
+    for (height, width, k) in scale.all(&ROWS, &LARGE_ROWS) {
+        all.push(Workload::new(Kth::<f32>::rows(height, width, k)));
+        all.push(Workload::new(Kth::<u8>::rows(height, width, k)));
     }
     of_type::<u8>(&mut all);
     of_type::<u16>(&mut all);
@@ -152,10 +202,18 @@ fn of_type<K: Key>(all: &mut Vec<Workload>) {
         make,
         ..median
     }));
+    // Between the rows are other elements.
+    all.push(Workload::new(Kth {
+        part,
+        ..Kth::<K>::rows(7, 311, 200)
+    }));
 }
 
 pub(super) fn operations() -> Vec<Workload> {
-    vec![Workload::new(Kth::<f32>::median(3000))]
+    vec![
+        Workload::new(Kth::<f32>::median(3000)),
+        Workload::new(Kth::<f32>::rows(30, 100, 49)),
+    ]
 }
 
 #[cfg(test)]

@@ -158,6 +158,13 @@ cuda_std::scan_kernel!(
     scan_fitting: Fitting,
 );
 
+cuda_std::segmented_scan_kernel!(
+    scan_matrices_of_segments: Matrices,
+    scan_balanced_of_segments: Balanced,
+    scan_four_bytes_of_segments: FourBytes,
+    scan_fitting_of_segments: Fitting,
+);
+
 /// Multiples of a number, from a position on.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]

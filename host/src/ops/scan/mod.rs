@@ -2,13 +2,15 @@
 
 mod plan;
 mod segments;
+mod segments_in_place;
 mod wide;
 
 use std::marker::PhantomData;
 
 use cuda_std::{
     bf16, f16,
-    scan::{ScanKernel, Start, THREADS, WINDOWS},
+    kernel::Entry,
+    scan::{Scan as ScanFn, ScanKernel, SegmentedScanKernel, Start, THREADS, WINDOWS},
 };
 use warpwright_gpu::{
     Family,
@@ -17,7 +19,7 @@ use warpwright_gpu::{
 
 pub use warpwright_gpu::scan::Variant;
 
-use self::plan::{Arrays, is_aligned, plan, tile_per_block};
+use self::plan::{Arrays, is_aligned, plan, segmented_tile_per_block, tile_per_block};
 pub(super) use self::{
     plan::scan_in_place,
     segments::{heads_of_keys, keys_of},
@@ -26,6 +28,9 @@ pub use self::{
     segments::{
         Heads, Keys, MatrixColumns, MatrixRows, PreparedSegmentedScan, SegmentedScan,
         SegmentedScanRequest,
+    },
+    segments_in_place::{
+        PreparedSegmentedScanInPlace, SegmentedScanInPlace, SegmentedScanInPlaceRequest,
     },
     wide::{PreparedWideSum, WideSum, WideSumRequest, Widen},
 };
@@ -191,6 +196,21 @@ impl<T: Scannable> ScanOperator<T> for Operator {
     }
 }
 
+/// What scans segments, runs of equal keys, rows or columns: as [`ScanOperator`], but an operator of a user's module has a
+/// kernel for segments ([`segmented_scan_kernel!`](cuda_std::segmented_scan_kernel!)).
+#[expect(private_interfaces, reason = "hidden, and of this module alone")]
+pub trait SegmentedScanOperator<T>: sealed::Sealed {
+    #[doc(hidden)]
+    fn plan(&self, plan: &mut Plan<'_>, arrays: Arrays<T>, options: Options<T>) -> Result<()>;
+}
+
+#[expect(private_interfaces, reason = "hidden, and of this module alone")]
+impl<T: Scannable> SegmentedScanOperator<T> for Operator {
+    fn plan(&self, plan: &mut Plan<'_>, arrays: Arrays<T>, options: Options<T>) -> Result<()> {
+        T::plan(plan, arrays, *self, options)
+    }
+}
+
 /// An operator of a user's module, made by [`Module::scan_operator`].
 #[derive(Debug, Clone)]
 pub struct ModuleOperator<R> {
@@ -200,8 +220,9 @@ pub struct ModuleOperator<R> {
 
 impl Module {
     /// Makes an operator for [`Device::inclusive_scan`] and its like of `R`, whose kernel
-    /// ([`scan_kernel!`](cuda_std::scan_kernel!)) is in this module. Its scans have the variant `best` alone, and give the same
-    /// bits in every run, wherever the elements start.
+    /// ([`scan_kernel!`](cuda_std::scan_kernel!)) is in this module, and for [`Device::scan_segments`] and its like, if the
+    /// module has `R`'s kernel for segments ([`segmented_scan_kernel!`](cuda_std::segmented_scan_kernel!)). Its scans have the
+    /// variant `best` alone, and give the same bits in every run, wherever the elements start.
     ///
     /// ```ignore
     /// // SAFETY: the module is built from the crate that has `MarkedSum`.
@@ -211,11 +232,38 @@ impl Module {
     ///
     /// # Safety
     /// As for [`map_function`](Self::map_function). Every accumulator must be shuffled in as many words as the identity.
-    pub unsafe fn scan_operator<R: ScanKernel>(&self) -> ModuleOperator<R> {
+    pub unsafe fn scan_operator<R: ScanFn>(&self) -> ModuleOperator<R> {
         ModuleOperator {
             module: self.clone(),
             marker: PhantomData,
         }
+    }
+}
+
+impl<R: ScanFn> ModuleOperator<R> {
+    /// Returns what a launch of `kernel` starts from, if the module has the kernel and the plan is that of `best`.
+    fn start<P>(
+        &self,
+        plan: &Plan<'_>,
+        kernel: Entry<P>,
+        options: Options<R::In>,
+    ) -> Result<Start> {
+        self.module.require(kernel.descriptor(), plan.operation)?;
+        #[cfg(feature = "ladder")]
+        if Variant::ALL[plan.choice.index] != Variant::Best {
+            return Err(plan.not_eligible(
+                "an operator of a user's module has a kernel for `best` alone".to_owned(),
+            ));
+        }
+        let initial = options.initial.map_or(R::IDENTITY, R::load);
+        Start::new::<R::Acc>(initial, options.exclusive).ok_or_else(|| {
+            Error::invalid(
+                InvalidKind::ElementSize,
+                plan.operation,
+                "an accumulator of at most 16 bytes that is shuffled in words of 4 bytes",
+                format!("one of {} bytes in other words", size_of::<R::Acc>()),
+            )
+        })
     }
 }
 
@@ -227,29 +275,28 @@ impl<R: ScanKernel> ScanOperator<R::In> for ModuleOperator<R> {
         arrays: Arrays<R::In>,
         options: Options<R::In>,
     ) -> Result<()> {
-        let kernel = R::KERNEL;
-        self.module.require(kernel.descriptor(), plan.operation)?;
-        #[cfg(feature = "ladder")]
-        if Variant::ALL[plan.choice.index] != Variant::Best {
-            return Err(plan.not_eligible(
-                "an operator of a user's module has a kernel for `best` alone".to_owned(),
-            ));
-        }
-        let start = Start::new::<R::Acc>(
-            options.initial.map_or(R::IDENTITY, R::load),
-            options.exclusive,
-        )
-        .ok_or_else(|| {
-            Error::invalid(
-                InvalidKind::ElementSize,
-                plan.operation,
-                "an accumulator of at most 16 bytes that is shuffled in words of 4 bytes",
-                format!("one of {} bytes in other words", size_of::<R::Acc>()),
-            )
-        })?;
+        let start = self.start(plan, R::KERNEL, options)?;
         if arrays.input.len() > 0 {
             let module = Some(&self.module);
-            tile_per_block::<R>(plan, kernel, module, arrays, start, [THREADS, WINDOWS])?;
+            tile_per_block::<R>(plan, R::KERNEL, module, arrays, start, [THREADS, WINDOWS])?;
+        }
+        Ok(())
+    }
+}
+
+#[expect(private_interfaces, reason = "hidden, and of this module alone")]
+impl<R: SegmentedScanKernel> SegmentedScanOperator<R::In> for ModuleOperator<R> {
+    fn plan(
+        &self,
+        plan: &mut Plan<'_>,
+        arrays: Arrays<R::In>,
+        options: Options<R::In>,
+    ) -> Result<()> {
+        let (kernel, cut) = (R::SEGMENTED_KERNEL, [THREADS, WINDOWS]);
+        let start = self.start(plan, kernel, options)?;
+        if arrays.input.len() > 0 {
+            let module = Some(&self.module);
+            segmented_tile_per_block::<R>(plan, kernel, module, arrays, start, cut)?;
         }
         Ok(())
     }
@@ -321,7 +368,8 @@ macro_rules! options {
 options! {
     ['a, T: Element, O: ScanOperator<T>, D] ScanRequest<'a, T, O, D>;
     ['a, T: Element, O: ScanOperator<T>] ScanInPlaceRequest<'a, T, O>;
-    ['a, T: Element, G, D] SegmentedScanRequest<'a, T, G, D>;
+    ['a, T: Element, G, O, D] SegmentedScanRequest<'a, T, G, O, D>;
+    ['a, T: Element, G, O] SegmentedScanInPlaceRequest<'a, T, G, O>;
     ['a, In, T: Element, D] WideSumRequest<'a, In, T, D>;
 }
 

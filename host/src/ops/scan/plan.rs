@@ -2,7 +2,7 @@
 
 use cuda_std::{
     kernel::{Entry, KernelDescriptor, LaunchConfig},
-    scan::{Parameters, Start, Workspace},
+    scan::{Parameters, SEGMENTED_CHUNKS, SegmentedParameters, Start, Workspace},
 };
 use warpwright_gpu::scan::{
     Kernels, Scan as ScanFn,
@@ -195,13 +195,8 @@ fn segmented<R: Kernels>(plan: &mut Plan<'_>, arrays: Arrays<R::In>, start: Star
         unsafe { plan.launch(kernel, config, args) };
         return Ok(());
     }
-    let cut = [policy.threads, policy.windows, policy.chunks];
-    let (config, words) = tiles(plan, arrays, cut)?;
-    let [control, statuses, batches] = words;
-    let args = (input, output, heads, control, statuses, batches, start);
-    // SAFETY: as in `tile_per_block`; there is a bit for each element.
-    unsafe { plan.launch(R::SEGMENTED, config, args) };
-    Ok(())
+    let cut = [policy.threads, policy.windows];
+    segmented_tile_per_block::<R>(plan, R::SEGMENTED, None, arrays, start, cut)
 }
 
 /// Returns a launch of persistent blocks with so much shared memory and so many words per status, and the words that the blocks
@@ -250,6 +245,30 @@ pub(super) fn tile_per_block<R: ScanFn>(
     let args = (input, output, control, statuses, batches, start);
     // SAFETY: the output has as many elements as the input and is the same array or does not overlap it. The rooms are
     // those that the kernel needs and are 0 at first; nothing but this launch uses them.
+    let launch = unsafe { plan.launch(kernel, config, args) };
+    launch.module = module.cloned();
+    Ok(())
+}
+
+/// As [`tile_per_block`], of a kernel for segments.
+pub(super) fn segmented_tile_per_block<R: ScanFn>(
+    plan: &mut Plan<'_>,
+    kernel: Entry<SegmentedParameters<R>>,
+    module: Option<&Module>,
+    arrays: Arrays<R::In>,
+    start: Start,
+    [threads, windows]: [usize; 2],
+) -> Result<()> {
+    let Arrays {
+        input,
+        output,
+        heads,
+        ..
+    } = arrays;
+    let (config, words) = tiles(plan, arrays, [threads, windows, SEGMENTED_CHUNKS])?;
+    let [control, statuses, batches] = words;
+    let args = (input, output, heads, control, statuses, batches, start);
+    // SAFETY: as in `tile_per_block`; there is a bit for each element.
     let launch = unsafe { plan.launch(kernel, config, args) };
     launch.module = module.cloned();
     Ok(())

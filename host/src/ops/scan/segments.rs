@@ -10,7 +10,7 @@ use warpwright_gpu::{
 };
 
 use super::{
-    Operator, Options, Scannable,
+    Operator, Options, SegmentedScanOperator,
     plan::{Arrays, is_aligned},
 };
 use crate::{
@@ -52,22 +52,22 @@ impl Device {
     /// [`Error::Invalid`](crate::Error::Invalid) if an offset is above the number of elements;
     /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::OutOfMemory`](crate::Error::OutOfMemory), and errors
     /// of the device.
-    pub fn scan_segments<'a, T: Scannable>(
+    pub fn scan_segments<'a, T: Element>(
         &self,
         values: impl Into<VectorView<'a, T>>,
         segments: &'a Segments,
-        operator: Operator,
+        operator: impl SegmentedScanOperator<T>,
     ) -> Result<Vector<T>> {
         self.scan_segments_request(values, segments, operator).run()
     }
 
     /// Makes a request of [`scan_segments`](Self::scan_segments), with options.
-    pub fn scan_segments_request<'a, T: Scannable>(
+    pub fn scan_segments_request<'a, T: Element, O: SegmentedScanOperator<T>>(
         &self,
         values: impl Into<VectorView<'a, T>>,
         segments: &'a Segments,
-        operator: Operator,
-    ) -> SegmentedScanRequest<'a, T, &'a Segments> {
+        operator: O,
+    ) -> SegmentedScanRequest<'a, T, &'a Segments, O> {
         segmented(self, values.into(), segments, operator)
     }
 
@@ -93,22 +93,22 @@ impl Device {
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if there are not as many keys as values; otherwise as for
     /// [`scan_segments`](Self::scan_segments).
-    pub fn scan_by_key<'a, K: Selectable, T: Scannable>(
+    pub fn scan_by_key<'a, K: Selectable, T: Element>(
         &self,
         keys: impl Into<VectorView<'a, K>>,
         values: impl Into<VectorView<'a, T>>,
-        operator: Operator,
+        operator: impl SegmentedScanOperator<T>,
     ) -> Result<Vector<T>> {
         self.scan_by_key_request(keys, values, operator).run()
     }
 
     /// Makes a request of [`scan_by_key`](Self::scan_by_key), with options.
-    pub fn scan_by_key_request<'a, K: Selectable, T: Scannable>(
+    pub fn scan_by_key_request<'a, K: Selectable, T: Element, O: SegmentedScanOperator<T>>(
         &self,
         keys: impl Into<VectorView<'a, K>>,
         values: impl Into<VectorView<'a, T>>,
-        operator: Operator,
-    ) -> SegmentedScanRequest<'a, T, Keys<'a, K>> {
+        operator: O,
+    ) -> SegmentedScanRequest<'a, T, Keys<'a, K>, O> {
         segmented(self, values.into(), Keys(keys.into()), operator)
     }
 
@@ -129,20 +129,20 @@ impl Device {
     ///
     /// # Errors
     /// As for [`inclusive_scan`](Self::inclusive_scan).
-    pub fn scan_rows<'a, T: Scannable>(
+    pub fn scan_rows<'a, T: Element>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
-        operator: Operator,
+        operator: impl SegmentedScanOperator<T>,
     ) -> Result<Matrix<T>> {
         self.scan_rows_request(matrix, operator).run()
     }
 
     /// Makes a request of [`scan_rows`](Self::scan_rows), with options.
-    pub fn scan_rows_request<'a, T: Scannable>(
+    pub fn scan_rows_request<'a, T: Element, O: SegmentedScanOperator<T>>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
-        operator: Operator,
-    ) -> SegmentedScanRequest<'a, T, MatrixRows> {
+        operator: O,
+    ) -> SegmentedScanRequest<'a, T, MatrixRows, O> {
         let matrix = matrix.into();
         let rows = MatrixRows {
             height: matrix.height(),
@@ -159,20 +159,20 @@ impl Device {
     ///
     /// # Errors
     /// As for [`inclusive_scan`](Self::inclusive_scan).
-    pub fn scan_columns<'a, T: Scannable>(
+    pub fn scan_columns<'a, T: Element>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
-        operator: Operator,
+        operator: impl SegmentedScanOperator<T>,
     ) -> Result<Matrix<T>> {
         self.scan_columns_request(matrix, operator).run()
     }
 
     /// Makes a request of [`scan_columns`](Self::scan_columns), with options.
-    pub fn scan_columns_request<'a, T: Scannable>(
+    pub fn scan_columns_request<'a, T: Element, O: SegmentedScanOperator<T>>(
         &self,
         matrix: impl Into<MatrixView<'a, T>>,
-        operator: Operator,
-    ) -> SegmentedScanRequest<'a, T, MatrixColumns> {
+        operator: O,
+    ) -> SegmentedScanRequest<'a, T, MatrixColumns, O> {
         let matrix = matrix.into();
         let columns = MatrixColumns {
             height: matrix.height(),
@@ -182,12 +182,12 @@ impl Device {
     }
 }
 
-fn segmented<'a, T, G>(
+fn segmented<'a, T, G, O>(
     device: &Device,
     input: VectorView<'a, T>,
     groups: G,
-    operator: Operator,
-) -> SegmentedScanRequest<'a, T, G> {
+    operator: O,
+) -> SegmentedScanRequest<'a, T, G, O> {
     let scan = SegmentedScan {
         input,
         groups,
@@ -261,7 +261,7 @@ impl Heads for &Segments {
 
 /// The runs of equal keys.
 #[derive(Debug, Clone)]
-pub struct Keys<'a, K>(VectorView<'a, K>);
+pub struct Keys<'a, K>(pub(super) VectorView<'a, K>);
 
 impl<K: Selectable> Heads for Keys<'_, K> {
     type Output<T: Element> = Vector<T>;
@@ -320,8 +320,8 @@ pub(in crate::ops) fn heads_of_keys<K: Selectable>(
 /// The rows of a matrix.
 #[derive(Debug, Clone, Copy)]
 pub struct MatrixRows {
-    height: usize,
-    width: usize,
+    pub(super) height: usize,
+    pub(super) width: usize,
 }
 
 impl Heads for MatrixRows {
@@ -349,8 +349,8 @@ impl Heads for MatrixRows {
 /// The columns of a matrix.
 #[derive(Debug, Clone, Copy)]
 pub struct MatrixColumns {
-    height: usize,
-    width: usize,
+    pub(super) height: usize,
+    pub(super) width: usize,
 }
 
 impl Heads for MatrixColumns {
@@ -380,20 +380,23 @@ impl Heads for MatrixColumns {
 /// The workspace has a bit for each element, at most 130 bytes for each 24 KiB of elements, and 32 bytes more; for columns
 /// also a copy of the matrix.
 #[derive(Debug, Clone)]
-pub struct SegmentedScan<'a, T, G> {
+pub struct SegmentedScan<'a, T, G, O = Operator> {
     input: VectorView<'a, T>,
     groups: G,
-    operator: Operator,
+    operator: O,
     pub(super) options: Options<T>,
 }
 
 /// A request of a scan of segments.
-pub type SegmentedScanRequest<'a, T, G, D = New> = Request<SegmentedScan<'a, T, G>, D>;
+pub type SegmentedScanRequest<'a, T, G, O = Operator, D = New> =
+    Request<SegmentedScan<'a, T, G, O>, D>;
 /// A scan of segments whose variant is chosen and whose result has its memory.
-pub type PreparedSegmentedScan<'a, T, G, R = <G as Heads>::Output<T>> =
-    Prepared<SegmentedScan<'a, T, G>, R>;
+pub type PreparedSegmentedScan<'a, T, G, O = Operator, R = <G as Heads>::Output<T>> =
+    Prepared<SegmentedScan<'a, T, G, O>, R>;
 
-impl<T: Scannable, G: Heads, D: Destination<G::Output<T>>> SegmentedScanRequest<'_, T, G, D> {
+impl<T: Element, G: Heads, O: SegmentedScanOperator<T>, D: Destination<G::Output<T>>>
+    SegmentedScanRequest<'_, T, G, O, D>
+{
     /// Computes the scan and returns its result. Queues the work and does not wait.
     ///
     /// # Errors
@@ -403,7 +406,7 @@ impl<T: Scannable, G: Heads, D: Destination<G::Output<T>>> SegmentedScanRequest<
     }
 }
 
-impl<T: Scannable, G: Heads> Operation for SegmentedScan<'_, T, G> {
+impl<T: Element, G: Heads, O: SegmentedScanOperator<T>> Operation for SegmentedScan<'_, T, G, O> {
     type Output = G::Output<T>;
 
     fn name(&self) -> &'static str {
@@ -416,32 +419,40 @@ impl<T: Scannable, G: Heads> Operation for SegmentedScan<'_, T, G> {
 
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
         let input = plan.input(self.input)?;
-        let (len, output) = (input.len(), Place::output(input.len()));
-        let heads = self.groups.plan(plan, len)?;
-        let columns = self.groups.transposed();
-        let arrays = match columns {
-            Some(shape) => {
-                let room = plan.room(len);
-                transposed(plan, transpose::Variant::Best, input, room, shape)?;
-                Arrays {
-                    input: room,
-                    output: room,
-                    aligned: true,
-                    heads,
-                }
-            }
-            None => Arrays {
-                input,
-                output,
-                aligned: is_aligned(input.offset()) && plan.target.is_none_or(is_aligned),
-                heads,
-            },
-        };
-        T::plan(plan, arrays, self.operator, self.options)?;
-        if let Some([height, width]) = columns {
-            let variant = transpose::Variant::Best;
-            transposed(plan, variant, arrays.output, output, [width, height])?;
-        }
-        Ok(self.groups.shape(len))
+        let arrays = [input, Place::output(input.len())];
+        planned(plan, &self.groups, &self.operator, self.options, arrays)?;
+        Ok(self.groups.shape(input.len()))
     }
+}
+
+/// Plans the scan of segments of `input`, whose results go to `output`: the same array, or one that does not overlap it.
+pub(super) fn planned<T: Element, O: SegmentedScanOperator<T>>(
+    plan: &mut Plan<'_>,
+    groups: &impl Heads,
+    operator: &O,
+    options: Options<T>,
+    [input, output]: [Place<T>; 2],
+) -> Result<()> {
+    let len = input.len();
+    let heads = groups.plan(plan, len)?;
+    let Some([height, width]) = groups.transposed() else {
+        let arrays = Arrays {
+            input,
+            output,
+            aligned: is_aligned(input.offset()) && plan.target.is_none_or(is_aligned),
+            heads,
+        };
+        return operator.plan(plan, arrays, options);
+    };
+    let room = plan.room(len);
+    let arrays = Arrays {
+        input: room,
+        output: room,
+        aligned: true,
+        heads,
+    };
+    let variant = transpose::Variant::Best;
+    transposed(plan, variant, input, room, [height, width])?;
+    operator.plan(plan, arrays, options)?;
+    transposed(plan, variant, room, output, [width, height])
 }

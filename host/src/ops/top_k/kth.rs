@@ -1,4 +1,4 @@
-//! The element at one position of the sorted order, and the median.
+//! The element at one position of the sorted order, and the median: of an array, or of each row of a matrix.
 
 use warpwright_gpu::{
     Family,
@@ -8,6 +8,7 @@ use warpwright_gpu::{
     },
 };
 
+use super::Rows;
 #[cfg(feature = "ladder")]
 use super::{Row, Variant};
 use crate::{
@@ -17,9 +18,10 @@ use crate::{
     ops::{
         Strided,
         plan::{Place, Plan},
-        request::{New, Operation, Prepared, Request, Shape},
+        request::{Destination, New, Operation, Prepared, Request, Shape},
         sort::SortKey,
     },
+    rect::MatrixRect,
 };
 
 impl Device {
@@ -64,8 +66,62 @@ impl Device {
     /// As for [`select_kth`](Self::select_kth); there must be an element.
     pub fn median<'a, T: SortKey>(&self, values: impl Into<VectorView<'a, T>>) -> Result<T> {
         let values = values.into();
-        self.select_kth(values, values.len().saturating_sub(1) / 2)
+        self.select_kth(values, middle(values.len()))
     }
+
+    /// Returns for each row of a matrix the element that [`sort`](Self::sort) would put at position `k` of the row: an array of
+    /// as many elements as there are rows.
+    ///
+    /// Reads the elements once for each of their bytes. The workspace is at most 2 KiB and 32 bytes. Queues the work and does
+    /// not wait.
+    ///
+    /// ```
+    /// # fn main() -> warpwright::Result<()> {
+    /// let device = warpwright::Device::auto()?;
+    /// let matrix = device.upload_matrix(&[3, 1, 2, 9, 7, 8], 2, 3)?;
+    /// assert_eq!(device.select_kth_rows(&matrix, 0)?.to_vec()?, [1, 7]);
+    /// assert_eq!(device.median_rows(&matrix)?.to_vec()?, [2, 8]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there are rows, and they have not more than `k` elements; otherwise as for
+    /// [`select_kth`](Self::select_kth).
+    pub fn select_kth_rows<'a, T: SortKey>(
+        &self,
+        matrix: impl Into<MatrixRect<'a, T>>,
+        k: usize,
+    ) -> Result<Vector<T>> {
+        self.select_kth_rows_request(matrix, k).run()
+    }
+
+    /// Makes a request of [`select_kth_rows`](Self::select_kth_rows), with options.
+    pub fn select_kth_rows_request<'a, T: SortKey>(
+        &self,
+        matrix: impl Into<MatrixRect<'a, T>>,
+        k: usize,
+    ) -> KthRowsRequest<'a, T> {
+        let matrix = matrix.into();
+        Request::new(self, KthRows { matrix, k })
+    }
+
+    /// Returns the [`median`](Self::median) of each row of a matrix. Queues the work and does not wait.
+    ///
+    /// # Errors
+    /// As for [`select_kth_rows`](Self::select_kth_rows); a row must have an element.
+    pub fn median_rows<'a, T: SortKey>(
+        &self,
+        matrix: impl Into<MatrixRect<'a, T>>,
+    ) -> Result<Vector<T>> {
+        let matrix = matrix.into();
+        self.select_kth_rows(matrix, middle(matrix.width()))
+    }
+}
+
+/// Returns the position of the median of so many elements.
+fn middle(len: usize) -> usize {
+    len.saturating_sub(1) / 2
 }
 
 /// The element at one position of the sorted order.
@@ -106,41 +162,107 @@ impl<T: SortKey> Operation for Kth<'_, T> {
     }
 
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
-        let (elements, k) = (plan.input(self.values)?, self.k);
-        let len = elements.len();
-        if k >= len {
-            return Err(Error::invalid(
-                InvalidKind::Range,
-                plan.operation,
-                format!("a position below the {len} elements there are"),
-                format!("{k}"),
-            ));
-        }
-        let output = Place::output(1);
-        #[cfg(feature = "ladder")]
-        match Variant::ALL[plan.choice.index] {
-            Variant::Naive => {
-                sorted::<T>(plan, elements.cast(), k, output)?;
-                return Ok(Shape::Vector(1));
-            }
-            Variant::Best => {}
-            _ => {
-                let reason = "it selects several elements, not one of a position";
-                return Err(plan.not_eligible(reason.to_owned()));
-            }
-        }
-        digits::<T>(plan, elements.cast(), k, output)?;
+        let elements = plan.input(self.values)?;
+        let rows = Rows {
+            elements: elements.cast(),
+            height: 1,
+            width: elements.len(),
+            stride: elements.len(),
+        };
+        kth::<T>(plan, rows, self.k)?;
         Ok(Shape::Vector(1))
     }
+}
+
+/// The element at one position of the sorted order of each row of a matrix.
+#[derive(Debug)]
+pub struct KthRows<'a, T> {
+    matrix: MatrixRect<'a, T>,
+    k: usize,
+}
+
+/// A request of the element at one position of the sorted order of each row.
+pub type KthRowsRequest<'a, T, D = New> = Request<KthRows<'a, T>, D>;
+/// The element at one position of the sorted order of each row, whose variant is chosen and which has its memory.
+pub type PreparedKthRows<'a, T, R = Vector<T>> = Prepared<KthRows<'a, T>, R>;
+
+impl<T: SortKey, D: Destination<Vector<T>>> KthRowsRequest<'_, T, D> {
+    /// Finds the elements and returns them. Queues the work and does not wait.
+    ///
+    /// # Errors
+    /// As for [`Device::select_kth_rows`], and those of [`prepare`](Self::prepare).
+    pub fn run(self) -> Result<D::Claimed> {
+        self.prepare()?.made()
+    }
+}
+
+impl<T: SortKey> Operation for KthRows<'_, T> {
+    type Output = Vector<T>;
+
+    fn name(&self) -> &'static str {
+        "select_kth_rows"
+    }
+
+    fn family(&self) -> &'static Family {
+        &FAMILY
+    }
+
+    fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
+        let rows = Rows::of(plan, self.matrix)?;
+        kth::<T>(plan, rows, self.k)?;
+        Ok(Shape::Vector(rows.height))
+    }
+}
+
+/// Plans the launches of the chosen variant.
+fn kth<T: SortKey>(plan: &mut Plan<'_>, rows: Rows<T::Bits>, k: usize) -> Result<()> {
+    let Rows {
+        elements,
+        height,
+        width,
+        stride,
+    } = rows;
+    if height == 0 {
+        return Ok(());
+    }
+    if k >= width {
+        return Err(Error::invalid(
+            InvalidKind::Range,
+            plan.operation,
+            format!("a position below the {width} elements there are"),
+            format!("{k}"),
+        ));
+    }
+    let output = Place::output(height);
+    let row = |i: usize| (elements.part(i * stride, width), output.part(i, 1));
+    #[cfg(feature = "ladder")]
+    match Variant::ALL[plan.choice.index] {
+        Variant::Naive => {
+            return plan.in_turn(height, |plan, i| sorted::<T>(plan, row(i), k));
+        }
+        Variant::Best => {}
+        _ => {
+            let reason = "it selects several elements, not one of a position";
+            return Err(plan.not_eligible(reason.to_owned()));
+        }
+    }
+    if height == 1 || !rows.are_for_blocks(plan) {
+        return plan.in_turn(height, |plan, i| digits::<T>(plan, row(i), k));
+    }
+    let config = plan.linear(height, KTH_BLOCK)?;
+    let (len, stride) = (width as u64, stride as u64);
+    let args = (elements, T::TWIST, len, stride, k as u64, output);
+    // SAFETY: `k` is below the number of elements of a row, and there is an output per row.
+    unsafe { plan.launch(T::Bits::KTH_ROWS, config, args) };
+    Ok(())
 }
 
 /// Plans a sort of everything.
 #[cfg(feature = "ladder")]
 fn sorted<T: SortKey>(
     plan: &mut Plan<'_>,
-    elements: Place<T::Bits>,
+    (elements, output): (Place<T::Bits>, Place<T::Bits>),
     k: usize,
-    output: Place<T::Bits>,
 ) -> Result<()> {
     use warpwright_gpu::{
         sort::{Bits, Twist},
@@ -171,9 +293,8 @@ fn sorted<T: SortKey>(
 /// Plans a launch for each digit.
 fn digits<T: SortKey>(
     plan: &mut Plan<'_>,
-    elements: Place<T::Bits>,
+    (elements, output): (Place<T::Bits>, Place<T::Bits>),
     k: usize,
-    output: Place<T::Bits>,
 ) -> Result<()>
 where
     T::Bits: Kernels + Element,

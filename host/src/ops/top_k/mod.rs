@@ -13,7 +13,7 @@ use warpwright_gpu::{
 };
 
 pub use self::{
-    kth::{Kth, KthRequest, PreparedKth},
+    kth::{Kth, KthRequest, KthRows, KthRowsRequest, PreparedKth, PreparedKthRows},
     segments::{PreparedTopKSegments, TopKSegments, TopKSegmentsRequest},
 };
 pub use warpwright_gpu::top_k::Variant;
@@ -278,14 +278,7 @@ impl<T: SortKey, E: Writable<Matrix<u64>>> Operation for TopKRows<'_, T, E> {
     }
 
     fn plan(&mut self, plan: &mut Plan<'_>) -> Result<Shape> {
-        let elements = plan.input(self.matrix.elements())?;
-        let k = self.wanted.k;
-        let rows = Rows {
-            elements: elements.cast(),
-            height: self.matrix.height(),
-            width: self.matrix.width(),
-            stride: self.matrix.stride(),
-        };
+        let (rows, k) = (Rows::of(plan, self.matrix)?, self.wanted.k);
         rows.check(plan, k)?;
         let place = self.positions.place(plan, Shape::Matrix(rows.height, k))?;
         plan.result(place);
@@ -314,6 +307,20 @@ struct Row<U> {
 }
 
 impl<U: Kernels + Element> Rows<U> {
+    fn of<T: SortKey<Bits = U>>(plan: &mut Plan<'_>, matrix: MatrixRect<'_, T>) -> Result<Self> {
+        Ok(Self {
+            elements: plan.input(matrix.elements())?.cast(),
+            height: matrix.height(),
+            width: matrix.width(),
+            stride: matrix.stride(),
+        })
+    }
+
+    /// Returns whether each row is the work of one block, because it is short or there are as many as multiprocessors.
+    fn are_for_blocks(&self, plan: &Plan<'_>) -> bool {
+        self.width <= policy::SMALL || self.height >= multiprocessors(plan)
+    }
+
     fn check(&self, plan: &Plan<'_>, k: usize) -> Result<()> {
         if k > self.width {
             return Err(Error::invalid(
@@ -366,9 +373,7 @@ impl<U: Kernels + Element> Rows<U> {
             return plan.in_turn(height, |plan, i| row(i).sorted(plan));
         }
         let is_sampled = wanted.is_sampled && self.width >= policy::LEAST_SAMPLED;
-        let fills_device = height >= multiprocessors(plan);
-        let is_small = self.width <= policy::SMALL || fills_device;
-        if is_small && !is_sampled {
+        if self.are_for_blocks(plan) && !is_sampled {
             return self.by_blocks(plan, order, k, positions);
         }
         plan.in_turn(height, |plan, i| {
