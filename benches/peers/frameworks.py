@@ -50,7 +50,8 @@ class Torch:
         return self.torch.argsort(source)
 
     def median(self, source, output):
-        output.copy_(self.torch.median(source))
+        # Of each row of a matrix; the positions are not wanted.
+        output.copy_(self.torch.median(source, dim=-1).values if source.dim() > 1 else self.torch.median(source))
 
     def sin(self, source, output):
         self.torch.sin(source, out=output)
@@ -154,7 +155,7 @@ class Case:
             parts = [(shape[:-1] + (self.k,), kind) for kind in (element, np.dtype(np.int64))]
             self.outputs = [tuple(library.empty(*part) for part in parts) for _ in range(self.sets)]
         elif self.work == "median":
-            self.outputs = [library.empty((), element) for _ in range(self.sets)]
+            self.outputs = [library.empty(shape[:-1], element) for _ in range(self.sets)]
         elif self.work == "convolve":
             self.mask = library.upload(random.uniform(-1, 1, request["mask"]).astype(element))
             self.outputs = [None] * self.sets
@@ -228,8 +229,8 @@ class Case:
             right = np.array_equal(np.sort(source), source[found]) and np.bincount(found).max() == 1
         elif self.work == "median":
             # The lower one of two in the middle, as PyTorch has it.
-            middle = (source.size - 1) // 2
-            right = np.partition(source, middle)[middle] == found
+            middle = (source.shape[-1] - 1) // 2
+            right = np.array_equal(np.partition(source, middle)[..., middle], found)
         elif self.work == "convolve":
             mask = get(self.mask).astype(np.float64)
             some = source[:CONVOLUTION_CHECKED].astype(np.float64)

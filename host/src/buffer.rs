@@ -298,7 +298,7 @@ impl<'a, T: Element> VectorView<'a, T> {
     /// Copies the elements to the host. Waits for the work that computes them.
     ///
     /// # Errors
-    /// [`Error::Driver`] if that work or the copy failed.
+    /// [`Error::Driver`] if that work or the copy failed, [`Error::Unwritten`] by a check of the CPU executor.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut values = host_vec("to_vec", self.len, T::zeroed())?;
         self.download(&mut values)?;
@@ -308,7 +308,8 @@ impl<'a, T: Element> VectorView<'a, T> {
     /// Copies the elements into `to`. Waits for the work that computes them.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `to` has another length, [`Error::Driver`] if the work or the copy failed.
+    /// [`Error::Invalid`] if `to` has another length, [`Error::Driver`] if the work or the copy failed, [`Error::Unwritten`] by
+    /// a check of the CPU executor.
     pub fn download(&self, to: &mut [T]) -> Result<()> {
         if to.len() != self.len {
             return Err(Error::invalid(

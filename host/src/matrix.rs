@@ -114,7 +114,7 @@ impl<T: Element> Matrix<T> {
     /// Copies the elements to the host, row by row. Waits for the work that computes them.
     ///
     /// # Errors
-    /// [`Error::Driver`] if that work or the copy failed.
+    /// [`Error::Driver`] if that work or the copy failed, [`Error::Unwritten`] by a check of the CPU executor.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.elements.to_vec()
     }
@@ -183,7 +183,7 @@ impl<'a, T: Element> MatrixView<'a, T> {
     /// Copies the elements to the host, row by row. Waits for the work that computes them.
     ///
     /// # Errors
-    /// [`Error::Driver`] if that work or the copy failed.
+    /// [`Error::Driver`] if that work or the copy failed, [`Error::Unwritten`] by a check of the CPU executor.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.elements.to_vec()
     }

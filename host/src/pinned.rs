@@ -128,7 +128,8 @@ impl<T: Element> Vector<T> {
     /// with this memory is under way, waits for that one first.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `to` has another length or belongs to another device, [`Error::Driver`].
+    /// [`Error::Invalid`] if `to` has another length or belongs to another device, [`Error::Driver`], [`Error::Unwritten`] by a
+    /// check of the CPU executor.
     pub fn download_pinned(&self, to: &mut PinnedVec<T>) -> Result<()> {
         let from = self.view();
         to.start_copy(

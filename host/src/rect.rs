@@ -157,7 +157,7 @@ impl<'a, T: Element> MatrixRect<'a, T> {
     /// The copy from the device includes the elements between the rows, which are then left out on the host.
     ///
     /// # Errors
-    /// [`Error::Driver`] if that work or the copy failed.
+    /// [`Error::Driver`] if that work or the copy failed, [`Error::Unwritten`] by a check of the CPU executor.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let all = self.elements.to_vec()?;
         if self.stride == self.width {

@@ -16,7 +16,8 @@ pub struct Metric {
 pub enum Kind {
     /// No group.
     Alone,
-    /// The pipes that execute instructions; each value is a percentage of the pipe's capacity.
+    /// The pipes that execute instructions; each value is a percentage of the pipe's capacity, or of the cycles for tensor
+    /// cores.
     Pipe,
     /// The reasons why warps wait; each value is the average number of waiting warps per issued instruction.
     Stall,
@@ -93,6 +94,11 @@ pub const METRICS: &[Metric] = &[
     pipe!("fp64", "FP64"),
     pipe!("xu", "XU"),
     pipe!("lsu", "LSU"),
+    Metric {
+        name: "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+        heading: "tensor cores",
+        kind: Kind::Pipe,
+    },
     stall!("long_scoreboard", "long scoreboard"),
     stall!("short_scoreboard", "short scoreboard"),
     stall!("barrier", "barrier"),

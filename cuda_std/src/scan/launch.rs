@@ -4,6 +4,11 @@ use crate::{Global, GlobalMut, thread};
 
 use super::{STATUS_STRIDE, Scan, pieces::*};
 
+/// The most batches whose totals every block adds by itself. With more, a block publishes the prefix behind each batch, and the
+/// blocks of the next batch wait for it. Those waits follow one another: while the first blocks of a launch run, which wait for
+/// all of them, it is quicker to read the totals again.
+pub(super) const MOST_BATCHES: usize = 8;
+
 /// What the blocks of a launch share, each of which has one tile.
 #[derive(Clone, Copy)]
 pub struct Launch {
@@ -49,6 +54,12 @@ impl Launch {
         let first = thread::thread_idx_x() == 0;
         if first {
             statuses.publish(number, 0, total);
+        }
+        if thread::grid_dim_x() as usize <= MOST_BATCHES * batch {
+            // The totals are combined in the same order as below.
+            let mut prefix = Prefix::new(initial);
+            let trip = prefix.begin::<R>(windows, statuses, number);
+            return prefix.finish::<R>(windows, trip, statuses, number);
         }
         let (from, count) = (number / batch * batch, number % batch);
         let mut read = statuses.begin(windows, from, count);

@@ -42,9 +42,11 @@
 //!     tile = the next ticket
 //!     load the tile into registers; total = the tile's total
 //!     publish total
-//!     before = inclusive prefix of the batches of tiles before this tile's batch
-//!              + total of the batch's tiles before this one         (one warp adds up to 32 * windows totals at once)
-//!     if this is the batch's last tile: publish the batch's inclusive prefix
+//!     if the launch has up to 8 batches of tiles:
+//!         before = the totals of the tiles before this one, batch by batch     (one warp adds up to 32 * windows at once)
+//!     else:
+//!         before = inclusive prefix of the batches before this tile's batch + totals of the batch's tiles before this one
+//!         if this is the batch's last tile: publish the batch's inclusive prefix
 //!     write before + the tile's own prefixes
 //! ```
 //!
@@ -269,7 +271,11 @@ impl Workspace {
         Self {
             control: if tiles > 1 { 1 } else { 0 },
             statuses: tiles * STATUS_STRIDE,
-            batches: tiles / (32 * windows) * STATUS_STRIDE,
+            batches: if tiles > launch::MOST_BATCHES * 32 * windows {
+                tiles / (32 * windows) * STATUS_STRIDE
+            } else {
+                0
+            },
         }
     }
 }

@@ -31,8 +31,9 @@ pub(super) fn run(bench: &mut Bench) {
     of(bench, [height, width], 50, rows, Some("f4"));
     let sizes = [1 << 20, 1 << 24, LARGE];
     for len in bench.scale().pick(&sizes[..], &sizes[2..], &[1 << 13]) {
-        median(bench, *len);
+        median(bench, [1, *len]);
     }
+    median(bench, [height, width]);
     let all = [(1 << 26, 10_000), (1 << 26, 1_000_000)];
     for (len, count) in bench.scale().pick(&all[..], &all[..1], &[(1 << 13, 100)]) {
         segments(bench, *len, *count);
@@ -52,11 +53,24 @@ fn segments(bench: &mut Bench, len: usize, count: usize) {
     );
 }
 
-fn median(bench: &mut Bench, len: usize) {
-    let problem = Kth::<f32>::median(len).of("uniform", Make::hashed(uniform));
-    let spec = Spec::of("top_k", "median of f32", len, Bound::Read).aim(None, 1.0);
+/// The median of a vector, or of each row of a matrix.
+fn median(bench: &mut Bench, [height, width]: [usize; 2]) {
+    let (problem, what, shape) = match height {
+        1 => (Kth::<f32>::median(width), "", json!([width])),
+        _ => (
+            Kth::rows(height, width, (width - 1) / 2),
+            "each row of ",
+            json!([height, width]),
+        ),
+    };
+    let problem = problem.of("uniform", Make::hashed(uniform));
+    let work = format!("median of {what}f32");
+    let mut spec = Spec::of("top_k", work, height * width, Bound::Read).aim(None, 1.0);
+    if height > 1 {
+        spec = spec.shape(height, width);
+    }
     case(bench, spec, problem, |_, place| {
-        place.pytorch(json!({"work": "median", "shape": [len], "element": "f4"}))
+        place.pytorch(json!({"work": "median", "shape": shape, "element": "f4"}))
     });
 }
 

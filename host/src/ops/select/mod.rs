@@ -179,8 +179,8 @@ impl Device {
     }
 
     /// Returns the elements of `values`, those that `predicate` selects first, and the number of these. Both kinds keep their
-    /// order. It takes two passes over the input, of which the first counts. Otherwise as [`select`](Self::select). Waits for
-    /// the number.
+    /// order. It takes two passes over the input, of which the first counts. There is no partition in place, which would need a
+    /// copy of the elements. Otherwise as [`select`](Self::select). Waits for the number.
     ///
     /// # Errors
     /// As for [`select`](Self::select).
