@@ -59,9 +59,10 @@ mod scan;
 mod sort;
 mod ticket;
 
+pub use crate::tile::TileSource;
 pub use exchange::{blocked_to_striped, exchange_len, striped_to_blocked};
 pub use load::{
-    TileSource, load_blocked, load_blocked_part, load_striped, load_striped_part, store_blocked,
+    load_blocked, load_blocked_part, load_striped, load_striped_part, store_blocked,
     store_blocked_part, store_striped, store_striped_part,
 };
 pub use rank::{DigitRanks, rank_digits, rank_len};
@@ -78,7 +79,7 @@ const fn is_block(threads: usize) -> bool {
 }
 
 /// Checks the numbers of threads and of items per thread of a tile.
-const fn is_tile(threads: usize, items: usize) -> bool {
+pub(crate) const fn is_tile(threads: usize, items: usize) -> bool {
     is_block(threads) && items > 0 && items <= 32
 }
 

@@ -63,6 +63,7 @@ mod space;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod tensor_map;
 pub mod thread;
+mod tile;
 mod unrolled;
 pub mod view;
 pub mod warp;

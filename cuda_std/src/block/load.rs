@@ -3,59 +3,10 @@
 use core::ops::Range;
 
 use super::{blocked_to_striped, index, is_tile, striped_to_blocked};
-use crate::{Global, GlobalMut, Plain, Shared, imp, unrolled};
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// A view that a tile can be loaded from: [`Global`] or [`GlobalMut`].
-pub trait TileSource<T: Copy>: Copy + sealed::Sealed {
-    #[doc(hidden)]
-    fn element(self, i: usize) -> T;
-    #[doc(hidden)]
-    fn thread_items<const N: usize>(self, first: usize) -> [T; N];
-    #[doc(hidden)]
-    fn address(self) -> usize;
-}
-
-macro_rules! tile_source {
-    ($view:ident) => {
-        impl<T> sealed::Sealed for $view<T> {}
-
-        impl<T: Copy> TileSource<T> for $view<T> {
-            #[inline(always)]
-            #[track_caller]
-            fn element(self, i: usize) -> T {
-                self.get(i)
-            }
-
-            #[inline(always)]
-            #[track_caller]
-            fn thread_items<const N: usize>(self, first: usize) -> [T; N] {
-                let items = self.get_chunk(first + index() * N);
-                imp::end_of_loads();
-                items
-            }
-
-            #[inline(always)]
-            fn address(self) -> usize {
-                self.as_ptr().addr()
-            }
-        }
-    };
-}
-tile_source!(Global);
-tile_source!(GlobalMut);
-
-/// Returns whether one access moves a thread's items in blocked order, where the tile begins at element `first` of the view at
-/// `address`. The same in all threads.
-#[inline(always)]
-fn is_one_access<T, const ITEMS: usize>(address: usize, first: usize) -> bool {
-    let bytes = ITEMS * size_of::<T>();
-    let start = address.wrapping_add(first.wrapping_mul(size_of::<T>()));
-    ITEMS == 1 || (matches!(bytes, 2 | 4 | 8 | 16) && start.is_multiple_of(bytes))
-}
+use crate::{
+    GlobalMut, Plain, Shared,
+    tile::{self, TileSource, is_one_access},
+};
 
 /// Returns this thread's items of the tile that begins at element `first`, in striped order. All elements of the tile must be
 /// within the view.
@@ -68,14 +19,7 @@ pub fn load_striped<T: Copy, const THREADS: usize, const ITEMS: usize>(
     first: usize,
 ) -> [T; ITEMS] {
     const { assert!(is_tile(THREADS, ITEMS)) };
-    let from = first + index();
-    let mut items = [input.element(from); ITEMS];
-    unrolled!(k < ITEMS of 32 => {
-        if k > 0 {
-            items[k] = input.element(from + k * THREADS);
-        }
-    });
-    items
+    tile::load_striped::<T, THREADS, ITEMS>(input, first, index())
 }
 
 /// Returns this thread's items of the tile that begins with `elements`, in striped order. Items behind the last of `elements`
@@ -90,19 +34,8 @@ pub fn load_striped_part<T: Copy, const THREADS: usize, const ITEMS: usize>(
     elements: Range<usize>,
     fill: T,
 ) -> [T; ITEMS] {
-    if elements.len() >= THREADS * ITEMS {
-        return load_striped::<T, THREADS, ITEMS>(input, elements.start);
-    }
     const { assert!(is_tile(THREADS, ITEMS)) };
-    let (thread, len) = (index(), elements.len());
-    let mut items = [fill; ITEMS];
-    unrolled!(k < ITEMS of 32 => {
-        let item = k * THREADS + thread;
-        if item < len {
-            items[k] = input.element(elements.start + item);
-        }
-    });
-    items
+    tile::load_striped_part::<T, THREADS, ITEMS>(input, elements, fill, index())
 }
 
 /// Returns this thread's items of the tile that begins at element `first`, in blocked order. All elements of the tile must be
@@ -121,7 +54,7 @@ pub fn load_blocked<T: Plain, const THREADS: usize, const ITEMS: usize>(
 ) -> [T; ITEMS] {
     const { assert!(is_tile(THREADS, ITEMS)) };
     if is_one_access::<T, ITEMS>(input.address(), first) {
-        return input.thread_items(first);
+        return input.chunk(first + index() * ITEMS);
     }
     let items = load_striped::<T, THREADS, ITEMS>(input, first);
     striped_to_blocked::<T, THREADS, ITEMS>(items, memory)
@@ -159,7 +92,7 @@ pub fn load_blocked_part<T: Plain, const THREADS: usize, const ITEMS: usize>(
     const { assert!(is_tile(THREADS, ITEMS)) };
     let first = elements.start;
     if elements.len() >= THREADS * ITEMS && is_one_access::<T, ITEMS>(input.address(), first) {
-        return input.thread_items(first);
+        return input.chunk(first + index() * ITEMS);
     }
     let items = load_striped_part::<T, THREADS, ITEMS>(input, elements, fill);
     striped_to_blocked::<T, THREADS, ITEMS>(items, memory)
@@ -175,10 +108,7 @@ pub fn store_striped<T: Copy, const THREADS: usize, const ITEMS: usize>(
     items: [T; ITEMS],
 ) {
     const { assert!(is_tile(THREADS, ITEMS)) };
-    let from = first + index();
-    unrolled!(k < ITEMS of 32 => {
-        output.set(from + k * THREADS, items[k]);
-    });
+    tile::store_striped::<T, THREADS, ITEMS>(output, first, items, index());
 }
 
 /// Writes the items of the tile that begins with `elements`, from all threads' items in striped order. Items behind the last of
@@ -190,17 +120,8 @@ pub fn store_striped_part<T: Copy, const THREADS: usize, const ITEMS: usize>(
     elements: Range<usize>,
     items: [T; ITEMS],
 ) {
-    if elements.len() >= THREADS * ITEMS {
-        return store_striped::<T, THREADS, ITEMS>(output, elements.start, items);
-    }
     const { assert!(is_tile(THREADS, ITEMS)) };
-    let (thread, len) = (index(), elements.len());
-    unrolled!(k < ITEMS of 32 => {
-        let item = k * THREADS + thread;
-        if item < len {
-            output.set(elements.start + item, items[k]);
-        }
-    });
+    tile::store_striped_part::<T, THREADS, ITEMS>(output, elements, items, index());
 }
 
 /// Writes the items of the tile that begins at element `first`, from all threads' items in blocked order. All elements of the

@@ -1,7 +1,7 @@
 //! Runs of equal neighbors in a tile: their heads and tails, run-length encoding and decoding.
 
 use super::{index, is_tile, scan};
-use crate::{Plain, Shared, thread, unrolled};
+use crate::{Plain, Shared, thread, tile, unrolled};
 
 /// Returns for each of this thread's items, in blocked order, whether a run begins there: whether it is not the `same` as the
 /// item before it.
@@ -10,7 +10,6 @@ use crate::{Plain, Shared, thread, unrolled};
 /// without one the tile's first item is a head. Shared memory: an element per thread. One barrier.
 #[inline(always)]
 #[track_caller]
-#[allow(unused_assignments)] // The last ones have no reader.
 pub fn run_heads<T: Plain, const THREADS: usize, const ITEMS: usize>(
     items: [T; ITEMS],
     before: Option<T>,
@@ -21,16 +20,11 @@ pub fn run_heads<T: Plain, const THREADS: usize, const ITEMS: usize>(
     let thread = index();
     memory.set(thread, items[ITEMS - 1]);
     thread::sync_threads();
-    let mut neighbor = match thread {
+    let neighbor = match thread {
         0 => before,
         _ => Some(memory.get(thread - 1)),
     };
-    let mut heads = [true; ITEMS];
-    unrolled!(k < ITEMS of 32 => {
-        heads[k] = !neighbor.is_some_and(|neighbor| same(neighbor, items[k]));
-        neighbor = Some(items[k]);
-    });
-    heads
+    tile::run_heads(items, neighbor, same)
 }
 
 /// Returns for each of this thread's items, in blocked order, whether a run ends there: whether it is not the `same` as the
@@ -40,7 +34,6 @@ pub fn run_heads<T: Plain, const THREADS: usize, const ITEMS: usize>(
 /// As [`run_heads`].
 #[inline(always)]
 #[track_caller]
-#[allow(unused_assignments)] // The last ones have no reader.
 pub fn run_tails<T: Plain, const THREADS: usize, const ITEMS: usize>(
     items: [T; ITEMS],
     after: Option<T>,
@@ -51,17 +44,11 @@ pub fn run_tails<T: Plain, const THREADS: usize, const ITEMS: usize>(
     let thread = index();
     memory.set(thread, items[0]);
     thread::sync_threads();
-    let mut neighbor = match thread {
+    let neighbor = match thread {
         last if last == THREADS - 1 => after,
         _ => Some(memory.get(thread + 1)),
     };
-    let mut tails = [true; ITEMS];
-    unrolled!(k < ITEMS of 32 => {
-        let item = items[ITEMS - 1 - k];
-        tails[ITEMS - 1 - k] = !neighbor.is_some_and(|neighbor| same(item, neighbor));
-        neighbor = Some(item);
-    });
-    tails
+    tile::run_tails(items, neighbor, same)
 }
 
 /// Returns the number of words of shared memory that [`Runs`] of `ITEMS` runs per thread need in a block of `threads`, beside
