@@ -13,7 +13,8 @@
 //! | striped | `k * THREADS + t` |
 //! | blocked | `t * ITEMS + k` |
 //!
-//! Striped order suits loads and stores, blocked order suits scans. `ITEMS` is 1 to 32.
+//! Striped order suits loads and stores, blocked order suits scans. `ITEMS` is 1 to 32. Tiles of a single warp need no shared
+//! memory and no barriers: see [`warp`](crate::warp).
 //!
 //! | functions | what they do | shared memory | barriers |
 //! | --- | --- | --- | --- |

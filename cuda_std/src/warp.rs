@@ -5,14 +5,67 @@
 //! with the same mask, and a lane may only pass a mask that contains itself. Otherwise the result on the GPU is undefined;
 //! the CPU executor ends the launch and reports which lane waits where. The kernel's author guarantees this, as for the
 //! bounds of a view, so the operations are not `unsafe` (except [`sync_warp`], which is `unsafe` in Rust-CUDA).
+//!
+//! Operations without a mask are those of a whole warp: all 32 lanes must call them. They need no shared memory, and are the
+//! same on every device. A tile's `32 * ITEMS` items, of 1 to 32 per lane, are held in one of two orders, as in a
+//! [block](crate::block):
+//!
+//! | order | item `k` of lane `l` is the tile's item |
+//! | --- | --- |
+//! | striped | `k * 32 + l` |
+//! | blocked | `l * ITEMS + k` |
+//!
+//! | functions of a whole warp | what they do | shuffles per word |
+//! | --- | --- | --- |
+//! | [`inclusive_scan`], [`exclusive_scan`], [`reduce`] | one value per lane, by any operator | 5 or 6 |
+//! | [`load_striped`], [`store_striped`], `…_part` | a tile from and to global memory | none |
+//! | [`load_blocked`], [`store_blocked`], `…_part` | the same, in blocked order | 0 or `ITEMS` |
+//! | [`striped_to_blocked`], [`blocked_to_striped`] | exchange | `ITEMS` |
+//! | [`sort`] | one value per lane, by a comparison | 15 |
+//! | [`sort_items`], [`sort_items_unstable`] | a tile in blocked order, by a comparison | `15 * ITEMS` |
+//! | [`run_heads`], [`run_tails`] | items that differ from a neighbor, in blocked order | 1 |
+//! | [`rank_digits`] | places of a stable sort by one digit, in striped order | `2 * ITEMS + 6`, and ballots |
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// The sum of all values before each value, of a tile of 32 * 5 for each warp.
+//! #[kernel]
+//! pub unsafe fn scan_tiles(values: GlobalMut<u32>) {
+//!     let first = thread::index_1d_wide() / 32 * 160;
+//!     if first < values.len() {
+//!         let items = warp::load_blocked_part::<_, 5>(values, first..values.len(), 0);
+//!         let mut before = warp::exclusive_scan(items.iter().sum(), 0, |a: u32, b| a + b);
+//!         let sums = items.map(|item| {
+//!             let sum = before;
+//!             before += item;
+//!             sum
+//!         });
+//!         warp::store_blocked_part(values, first..values.len(), sums);
+//!     }
+//! }
+//! ```
 
 mod cooperate;
+mod exchange;
+mod load;
 mod named;
+mod rank;
+mod runs;
+mod sort;
 
 use crate::{imp, imp::Place, thread};
 
-pub use cooperate::{exclusive_scan, inclusive_scan, reduce, sort};
+pub use cooperate::{exclusive_scan, inclusive_scan, reduce};
+pub use exchange::{blocked_to_striped, striped_to_blocked};
+pub use load::{
+    load_blocked, load_blocked_part, load_striped, load_striped_part, store_blocked,
+    store_blocked_part, store_striped, store_striped_part,
+};
 pub use named::*;
+pub use rank::rank_digits;
+pub use runs::{run_heads, run_tails};
+pub use sort::{sort, sort_items, sort_items_unstable};
 
 /// The mask of all 32 lanes.
 pub const FULL_MASK: u32 = u32::MAX;

@@ -25,7 +25,8 @@ pub struct DigitRanks<const ITEMS: usize> {
     /// For each item of this thread, its place among all items of the tile when they are sorted by digit. Items of the same
     /// digit keep their order.
     pub ranks: [u32; ITEMS],
-    /// The number of items of the tile with a lower digit than this thread's index. 0 in threads that are no digit.
+    /// The number of items of the tile with a lower digit than this thread's index (in a warp, this lane's). 0 in threads that
+    /// are no digit.
     pub before: u32,
     /// The number of items of the tile whose digit is this thread's index.
     pub count: u32,

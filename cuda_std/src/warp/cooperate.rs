@@ -1,4 +1,4 @@
-//! Scans and reductions of a warp by an associative operator, and a sort.
+//! Scans and reductions of a warp by an associative operator.
 
 use super::{FULL_MASK, Shuffle, lane_id, shuffle_up, shuffle_xor};
 use crate::unrolled;
@@ -49,44 +49,5 @@ pub fn reduce<T: Shuffle>(mut value: T, combine: impl Fn(T, T) -> T) -> T {
             _ => combine(other, value),
         };
     });
-    value
-}
-
-/// Returns the value at this lane's place when the values of all 32 lanes are sorted, by `before`: whether its first argument
-/// comes before its second.
-///
-/// All 32 lanes must call this. Values neither of which comes before the other may change places: compare pairs of value and
-/// lane for a stable sort. Whatever `before` is, lanes only exchange values. A network of 15 steps, one shuffle per word of `T`
-/// each (Batcher, "Sorting networks and their applications", 1968).
-#[inline(always)]
-#[track_caller]
-pub fn sort<T: Shuffle>(mut value: T, before: impl Fn(T, T) -> bool) -> T {
-    let lane = lane_id();
-    let mut sorted = 1;
-    while sorted < 32 {
-        // Pairs of sorted runs, one ascending and one descending, become runs of twice the length.
-        let descending = lane & (2 * sorted) != 0;
-        let mut distance = sorted;
-        while distance > 0 {
-            let other = shuffle_xor(FULL_MASK, value, distance);
-            let upper = lane & distance != 0;
-            // The two lanes compare the same pair in the same order, so that both take the other's value or none does.
-            let (low, high) = if upper {
-                (other, value)
-            } else {
-                (value, other)
-            };
-            let swap = if descending {
-                before(low, high)
-            } else {
-                before(high, low)
-            };
-            if swap {
-                value = other;
-            }
-            distance /= 2;
-        }
-        sorted *= 2;
-    }
     value
 }
