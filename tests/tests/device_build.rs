@@ -61,6 +61,17 @@ fn builds_for(arch: NvvmArch, ptxas: &Ptxas) {
     let entries = text.matches(".visible .entry ").count();
     assert!(entries >= 115, "{entries}");
     assert_eq!(assembly.kernels.len(), entries, "{arch:?}");
+    // Tiles of warps stay in registers.
+    let of_warps = || {
+        assembly
+            .kernels
+            .iter()
+            .filter(|kernel| kernel.name.starts_with("warp_"))
+    };
+    assert!(
+        of_warps().count() >= 40 && !of_warps().any(|kernel| kernel.uses_local_memory()),
+        "{arch:?}"
+    );
 }
 
 /// What a panic prints is there or not as asked for, and costs what the builder's documents say.

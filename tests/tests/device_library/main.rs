@@ -13,8 +13,9 @@
 //! | `names.rs` | Rust-CUDA's atomic functions of pointers, libdevice's names |
 //! | `products.rs` | products of fragments of matrices |
 //! | `threads.rs` | places in a launch, barriers |
-//! | `tiles.rs` | loads, stores, sorts and runs of blocks, sorts of warps |
+//! | `tiles.rs` | loads, stores, sorts and runs of blocks |
 //! | `waits.rs` | waits for words |
+//! | `warp_tiles.rs` | loads, stores, exchanges, sorts, runs and ranks of warps |
 //! | `warpgroups.rs` | products of warpgroups |
 //! | `warps.rs` | shuffles, votes, matches, reductions |
 //!
@@ -33,6 +34,7 @@ mod products;
 mod threads;
 mod tiles;
 mod waits;
+mod warp_tiles;
 mod warpgroups;
 mod warps;
 

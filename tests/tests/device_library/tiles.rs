@@ -1,4 +1,4 @@
-//! Tiles: loads and stores, sorts and runs of blocks, sorts of warps. On the CPU also in several orders of the lanes.
+//! Tiles of blocks: loads and stores, sorts and runs. On the CPU also in several orders of the lanes.
 
 use std::{fmt::Debug, ops::Range};
 
@@ -18,7 +18,7 @@ use warpwright_tests::{compare, devices};
 use super::{assert_defined, module, noise, same_everywhere};
 
 /// [`same_everywhere`], and on the CPU executor in other orders of blocks and lanes.
-fn same_in_every_order<T: Pod + Debug>(
+pub(super) fn same_in_every_order<T: Pod + Debug>(
     what: &str,
     work: impl Fn(&Device, &Module) -> Vec<T>,
 ) -> Vec<T> {
@@ -41,7 +41,7 @@ fn config(blocks: usize, threads: usize, layout: SharedLayout) -> LaunchConfig {
 }
 
 /// What thread after thread holds of tiles in blocked order, in striped order.
-fn in_striped_order<T: Copy>(values: &[T], threads: usize, items: usize) -> Vec<T> {
+pub(super) fn in_striped_order<T: Copy>(values: &[T], threads: usize, items: usize) -> Vec<T> {
     let tile = |tile: &[T]| -> Vec<T> {
         let held = (0..threads).flat_map(|t| (0..items).map(move |k| k * threads + t));
         held.map(|item| tile[item]).collect()
@@ -49,7 +49,7 @@ fn in_striped_order<T: Copy>(values: &[T], threads: usize, items: usize) -> Vec<
     values.chunks(threads * items).flat_map(tile).collect()
 }
 
-/// The blocks of the tests of loads and stores.
+/// The blocks of the tests; the tiles of those of loads and stores.
 const BLOCKS: usize = 3;
 
 /// The elements of some tiles: the first one, the end, and whether the functions for whole tiles take them.
@@ -74,19 +74,18 @@ fn parts(tile: usize, bytes: usize) -> Vec<(usize, usize, bool)> {
     parts
 }
 
-fn loads_and_stores_of<L, S, T, const ITEMS: usize>()
+/// Checks the kernels `L` and `S` for tiles of `lanes` lanes, [`BLOCKS`] of them in a launch.
+pub(super) fn loads_and_stores_of<L, S, T, const ITEMS: usize>(lanes: usize, config: LaunchConfig)
 where
     L: Kernel<Params = (Global<T>, GlobalMut<T>, u32, u32, T, u32)>,
     S: Kernel<Params = (Global<T>, GlobalMut<T>, GlobalMut<T>, u32, u32, u32)>,
     T: Element + ByValue + Debug,
 {
-    let tile = TILE_THREADS * ITEMS;
-    let layout = SharedLayout::new().array::<T>(block::exchange_len::<ITEMS>(TILE_THREADS));
-    let config = config(BLOCKS, TILE_THREADS, layout);
+    let tile = lanes * ITEMS;
     let fill = noise::<T>(7)[6];
     for (first, end, whole) in parts(tile, size_of::<T>()) {
         let ty = std::any::type_name::<T>();
-        let what = format!("{ITEMS} {ty} per thread, elements {first}..{end}, {whole}");
+        let what = format!("{ITEMS} {ty} per lane of {lanes}, elements {first}..{end}, {whole}");
         let scalars = (first as u32, end as u32, u32::from(whole));
         let values = noise::<T>(first + BLOCKS * tile + 3);
         let got = same_in_every_order(&what, |device, module| {
@@ -98,11 +97,11 @@ where
             output.to_vec().unwrap()
         });
         let mut expected = Vec::new();
-        for of_block in 0..BLOCKS {
-            let from = first + of_block * tile;
+        for of_group in 0..BLOCKS {
+            let from = first + of_group * tile;
             let element = |i: usize| if i < end { values[i] } else { fill };
             let items: Vec<T> = (from..from + tile).map(element).collect();
-            expected.extend(in_striped_order(&items, TILE_THREADS, ITEMS));
+            expected.extend(in_striped_order(&items, lanes, ITEMS));
             expected.extend(items);
         }
         assert_defined(&format!("load of {what}"), &got, &expected);
@@ -126,9 +125,9 @@ where
         let written = first..end.min(first + BLOCKS * tile);
         blocked[written.clone()].copy_from_slice(&held[..written.len()]);
         for (at, item) in written.enumerate() {
-            let (of_block, in_tile) = (at / tile, at % tile);
-            let (thread, k) = (in_tile % TILE_THREADS, in_tile / TILE_THREADS);
-            striped[item] = held[of_block * tile + thread * ITEMS + k];
+            let (of_group, in_tile) = (at / tile, at % tile);
+            let (thread, k) = (in_tile % lanes, in_tile / lanes);
+            striped[item] = held[of_group * tile + thread * ITEMS + k];
         }
         assert_defined(
             &format!("store of {what}"),
@@ -142,7 +141,12 @@ where
 fn loads_and_stores() {
     macro_rules! types {
         ($($ty:ty, $items:literal;)*) => { $(
-            loads_and_stores_of::<TileLoads<$ty, $items>, TileStores<$ty, $items>, $ty, $items>();
+            let memory = block::exchange_len::<$items>(TILE_THREADS);
+            let layout = SharedLayout::new().array::<$ty>(memory);
+            loads_and_stores_of::<TileLoads<$ty, $items>, TileStores<$ty, $items>, $ty, $items>(
+                TILE_THREADS,
+                config(BLOCKS, TILE_THREADS, layout),
+            );
         )* };
     }
     types! {
@@ -246,13 +250,15 @@ fn runs_of(count: usize) -> Vec<u32> {
     values
 }
 
-fn marks_of<M, T, const ITEMS: usize>(number: fn(u32) -> T)
+/// Checks the kernel `M` for tiles of `lanes` lanes, in blocks of 64 threads.
+pub(super) fn marks_of<M, T, const ITEMS: usize>(lanes: usize, number: fn(u32) -> T)
 where
     M: Kernel<Params = (Global<T>, GlobalMut<u8>, u32)>,
     T: Element + Debug + PartialEq,
 {
-    let tile = 64 * ITEMS;
-    let mut values: Vec<T> = runs_of(BLOCKS * tile).into_iter().map(number).collect();
+    let tile = lanes * ITEMS;
+    let values = runs_of(BLOCKS * 64 * ITEMS);
+    let mut values: Vec<T> = values.into_iter().map(number).collect();
     // A run goes from the first tile to the second, and none from there to the third.
     values[tile] = values[tile - 1];
     values[2 * tile] = number(1);
@@ -280,9 +286,9 @@ where
 
 #[test]
 fn heads_and_tails() {
-    marks_of::<TileMarks<u8, 1>, u8, 1>(|value| value as u8);
-    marks_of::<TileMarks<u32, 5>, u32, 5>(|value| value);
-    marks_of::<TileMarks<u64, 8>, u64, 8>(|value| u64::from(value) << 32);
+    marks_of::<TileMarks<u8, 1>, u8, 1>(64, |value| value as u8);
+    marks_of::<TileMarks<u32, 5>, u32, 5>(64, |value| value);
+    marks_of::<TileMarks<u64, 8>, u64, 8>(64, |value| u64::from(value) << 32);
 }
 
 /// What the kernels write of runs: the runs, and the windows of their items.
@@ -399,39 +405,4 @@ fn runs_of_lengths() {
     expanded::<TileExpansions<32, 1>, 32, 1>();
     expanded::<TileExpansions<96, 5>, 96, 5>();
     expanded::<TileExpansions<64, 32>, 64, 32>();
-}
-
-#[test]
-fn sorts_of_warps() {
-    // A warp each of all values, of few, of one, of sorted ones in both directions.
-    let mut values: Vec<u32> = noise::<u32>(160).iter().map(|value| value >> 5).collect();
-    for (i, value) in values.iter_mut().enumerate() {
-        *value = match i / 32 {
-            0 => *value,
-            1 => *value % 3,
-            2 => 9,
-            3 => i as u32,
-            _ => !(i as u32) >> 5,
-        };
-    }
-    let what = "sorts of warps";
-    let got = same_in_every_order(what, |device, module| {
-        let input = device.upload(&values).unwrap();
-        let mut output = device.zeros::<u32>(2 * values.len()).unwrap();
-        let config = LaunchConfig::linear(1, values.len() as u32);
-        // SAFETY: a value and two results per thread.
-        unsafe { device.launch::<WarpSorts>(module, config, (&input, &mut output)) }.unwrap();
-        output.to_vec().unwrap()
-    });
-    let mut expected = Vec::new();
-    for warp in values.chunks(32) {
-        let (mut sorted, mut pairs) = (warp.to_vec(), Vec::new());
-        sorted.sort_unstable();
-        pairs.extend(warp.iter().zip(0_u32..));
-        pairs.sort_by_key(|(value, _)| std::cmp::Reverse(*value & 7));
-        for (value, (paired, lane)) in sorted.into_iter().zip(pairs) {
-            expected.extend([value, paired << 5 | lane]);
-        }
-    }
-    assert_defined(what, &got, &expected);
 }

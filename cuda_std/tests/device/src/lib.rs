@@ -27,6 +27,7 @@ pub mod random;
 pub mod threads;
 pub mod tiles;
 pub mod waits;
+pub mod warp_tiles;
 pub mod warps;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod wgmma;

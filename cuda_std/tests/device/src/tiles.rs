@@ -1,4 +1,4 @@
-//! Tiles: loads and stores, sorts and runs of `block`, and the sort of `warp`.
+//! Tiles of blocks: loads and stores, sorts and runs of `block`.
 //!
 //! Each kernel writes what its threads hold, thread by thread, so that the order shows.
 
@@ -20,7 +20,21 @@ fn dump<T: Plain, const THREADS: usize, const ITEMS: usize>(
     tile: usize,
     items: [T; ITEMS],
 ) {
-    let first = (tile * THREADS + thread::thread_idx_x() as usize) * ITEMS;
+    dump_at(
+        output,
+        tile * THREADS + thread::thread_idx_x() as usize,
+        items,
+    );
+}
+
+/// Writes a lane's items behind those of `lane` lanes.
+#[inline(always)]
+pub(crate) fn dump_at<T: Plain, const ITEMS: usize>(
+    output: GlobalMut<T>,
+    lane: usize,
+    items: [T; ITEMS],
+) {
+    let first = lane * ITEMS;
     unrolled!(k < ITEMS of 32 => { output.set(first + k, items[k]); });
 }
 
@@ -30,7 +44,13 @@ fn held<T: Plain, const THREADS: usize, const ITEMS: usize>(
     input: Global<T>,
     tile: usize,
 ) -> [T; ITEMS] {
-    let first = (tile * THREADS + thread::thread_idx_x() as usize) * ITEMS;
+    held_at(input, tile * THREADS + thread::thread_idx_x() as usize)
+}
+
+/// Reads what [`dump_at`] writes.
+#[inline(always)]
+pub(crate) fn held_at<T: Plain, const ITEMS: usize>(input: Global<T>, lane: usize) -> [T; ITEMS] {
+    let first = lane * ITEMS;
     let mut items = [input.get(first); ITEMS];
     unrolled!(k < ITEMS of 32 => { items[k] = input.get(first + k); });
     items
@@ -248,18 +268,4 @@ fn expand<const THREADS: usize>(runs: Runs<u32>, output: GlobalMut<u32>) {
         from += 3 * THREADS as u32;
         window += 1;
     }
-}
-
-/// Two results for a lane: the warp's values sorted, ascending; and its pairs of value and lane, descending by the value's
-/// lowest 3 bits, as `value << 5 | lane`.
-#[kernel]
-pub unsafe fn warp_sorts(values: Global<u32>, results: GlobalMut<u32>) {
-    let i = thread::index_1d_wide();
-    let value = values.get(i);
-    results.set(2 * i, warp::sort(value, |a, b| a < b));
-    let pair = (value, warp::lane_id());
-    let (value, lane) = warp::sort(pair, |a: (u32, u32), b: (u32, u32)| {
-        (b.0 & 7, a.1) < (a.0 & 7, b.1)
-    });
-    results.set(2 * i + 1, value << 5 | lane);
 }
