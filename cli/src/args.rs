@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-pub use values::{Condition, DeviceChoice, MapOp, Mask, Size};
+pub use values::{Activation, Condition, DeviceChoice, MapOp, Mask, ResultType, Size};
 use warpwright::ops::gemm::Precision;
 
 /// The most bins that the library counts.
@@ -270,9 +270,10 @@ pub struct Matmul {
     /// Factor of C [default: 1 with --c]; with 0, C does not count, whatever is in it
     #[arg(long, value_name = "X", requires = "c", allow_hyphen_values = true)]
     pub beta: Option<f64>,
-    /// The type of the product, if A is of F8E4M3 [default: f32]
+    /// The type of the product: bf16 and f16 for F8E4M3, f32 for f16 and bf16 [default: i32 for i8, f32 for 8-bit floats, else
+    /// A's type]
     #[arg(long, value_name = "TYPE")]
-    pub result: Option<Rounded>,
+    pub result: Option<ResultType>,
     /// A .npy file of the type of sums with one axis of M elements, which multiply the sums of each row: i32 for i8, f64 for
     /// f64, else f32
     #[arg(long, value_name = "SCALES")]
@@ -280,7 +281,7 @@ pub struct Matmul {
     /// A .npy file of that type with one axis of N elements, which multiply the sums of each column
     #[arg(long, value_name = "SCALES")]
     pub scale_columns: Option<PathBuf>,
-    /// A .npy file of the product's type, M x N, to be added: that of --result, i32 for i8, f32 for 8-bit floats, else A's type
+    /// A .npy file of the product's type, M x N, to be added
     #[arg(long, value_name = "C")]
     pub c: Option<PathBuf>,
     /// A .npy file of the product's type with one axis of N elements, which are added to each row
@@ -299,24 +300,6 @@ pub struct Matmul {
     /// Take the transpose of B, which is then N x K
     #[arg(long)]
     pub transpose_b: bool,
-}
-
-/// A type that a product is rounded to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Rounded {
-    /// 16 bits with 8 of a fraction
-    Bf16,
-    /// 16 bits with 11 of a fraction
-    F16,
-}
-
-/// The function of each element of a product.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Activation {
-    /// 0 for what is below 0
-    Relu,
-    /// x times the distribution function of the standard normal distribution at x
-    Gelu,
 }
 
 /// `convolve IN --mask M -o OUT [--boundary B]`

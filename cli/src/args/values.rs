@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use clap::ValueEnum;
+
 /// A mask: weights, or the file that holds them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mask {
@@ -214,6 +216,26 @@ impl FromStr for Size {
             _ => Err("a number of at least 1 is needed, such as 1000000, 64M or 2^28".to_owned()),
         }
     }
+}
+
+/// A type that a product may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ResultType {
+    /// 16 bits with 8 of a fraction
+    Bf16,
+    /// 16 bits with 11 of a fraction
+    F16,
+    /// 32 bits: the sums, not rounded
+    F32,
+}
+
+/// The function of each element of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Activation {
+    /// 0 for what is below 0
+    Relu,
+    /// x times the distribution function of the standard normal distribution at x
+    Gelu,
 }
 
 #[cfg(test)]

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use half::{bf16, f16};
 use warpwright::cuda_std::{F8E4M3, F8E5M2};
-use warpwright::ops::gemm::{GemmElement, Rounded as To};
+use warpwright::ops::gemm::{GemmElement, ResultIn};
 use warpwright::{Device, Matrix, Vector};
 use warpwright_cli::array::{Array, Data, Element, Shape};
 use warpwright_cli::error::{Error, Result};
 use warpwright_cli::output::Target;
 
 use super::{Done, failed, open, read, same_type, shaped, single, timed, variant};
-use crate::args::{Activation, Global, Matmul, Rounded};
+use crate::args::{Activation, Global, Matmul, ResultType};
 
 /// Multiplies two matrices and writes the product.
 pub fn run(global: &Global, options: &Matmul) -> Result<()> {
@@ -26,33 +26,40 @@ pub fn run(global: &Global, options: &Matmul) -> Result<()> {
         scale_rows: options.scale_rows.as_deref().map(read).transpose()?,
         scale_columns: options.scale_columns.as_deref().map(read).transpose()?,
     };
-    if options.result.is_some() && !matches!(inputs.a, Array::F8E4M3(_)) {
-        let given = inputs.a.dtype();
-        let text = format!("--result needs a matrix of F8E4M3 and the array has {given}");
-        return Err(Error::failed(text).within(options.a.display()));
-    }
     let product = Product {
         device: &device,
         inputs: &inputs,
         options,
         variant,
     };
+    use ResultType::{Bf16, F16, F32};
     let done = match (&inputs.a, options.result) {
-        (Array::F16(a), _) => product.of::<f16>(a, single)?,
-        (Array::Bf16(a), _) => product.of::<bf16>(a, single)?,
-        (Array::F32(a), _) => product.of::<f32>(a, single)?,
-        (Array::F64(a), _) => product.of::<f64>(a, |_, x| Ok(x))?,
-        (Array::I8(a), _) => product.of::<i8>(a, whole)?,
-        (Array::F8E4M3(a), None) => product.of::<F8E4M3>(a, single)?,
-        (Array::F8E4M3(a), Some(Rounded::Bf16)) => product.of::<To<F8E4M3, bf16>>(a, single)?,
-        (Array::F8E4M3(a), Some(Rounded::F16)) => product.of::<To<F8E4M3, f16>>(a, single)?,
-        (Array::F8E5M2(a), _) => product.of::<F8E5M2>(a, single)?,
-        (other, _) => {
-            return Err(Error::failed(format!(
-                "matmul needs i8, F8E4M3, F8E5M2, f16, bf16, f32 or f64 and the array has {}: convert it",
-                other.dtype()
-            ))
-            .within(options.a.display()));
+        (Array::F16(a), None | Some(F16)) => product.of::<f16>(a, single)?,
+        (Array::F16(a), Some(F32)) => product.of::<ResultIn<f16, f32>>(a, single)?,
+        (Array::Bf16(a), None | Some(Bf16)) => product.of::<bf16>(a, single)?,
+        (Array::Bf16(a), Some(F32)) => product.of::<ResultIn<bf16, f32>>(a, single)?,
+        (Array::F32(a), None | Some(F32)) => product.of::<f32>(a, single)?,
+        (Array::F64(a), None) => product.of::<f64>(a, |_, x| Ok(x))?,
+        (Array::I8(a), None) => product.of::<i8>(a, whole)?,
+        (Array::F8E4M3(a), None | Some(F32)) => product.of::<F8E4M3>(a, single)?,
+        (Array::F8E4M3(a), Some(Bf16)) => product.of::<ResultIn<F8E4M3, bf16>>(a, single)?,
+        (Array::F8E4M3(a), Some(F16)) => product.of::<ResultIn<F8E4M3, f16>>(a, single)?,
+        (Array::F8E5M2(a), None | Some(F32)) => product.of::<F8E5M2>(a, single)?,
+        (other, result) => {
+            let given = other.dtype();
+            let text = match result {
+                Some(Bf16) => {
+                    format!("--result bf16 needs F8E4M3 or bf16 and the array has {given}")
+                }
+                Some(F16) => format!("--result f16 needs F8E4M3 or f16 and the array has {given}"),
+                Some(F32) => format!(
+                    "--result f32 needs F8E4M3, F8E5M2, f16, bf16 or f32 and the array has {given}"
+                ),
+                None => format!(
+                    "matmul needs i8, F8E4M3, F8E5M2, f16, bf16, f32 or f64 and the array has {given}: convert it"
+                ),
+            };
+            return Err(Error::failed(text).within(options.a.display()));
         }
     };
     drop(inputs);

@@ -7,7 +7,7 @@
 //!     for each tile along k:
 //!         wait for the tile; barrier; start a copy to the slot of the tile before
 //!         for each 32 bytes of k: load fragments (ldmatrix); sums += fragment of A * fragment of B   (mma)
-//!     C = alpha * sums + beta * C, rounded once
+//!     C = alpha * sums + beta * C, rounded once to the type of C
 //! ```
 //!
 //! A warp of a large tile has 64 x 32 elements of C: for each 32 bytes of k it loads 6 times 4 matrices of 8 rows of 16 bytes
@@ -66,8 +66,8 @@ macro_rules! product {
     }};
 }
 
-/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32`, or of `i8` with sums and C in `i32`,
-/// by products of fragments. A warp computes 64 x 32 elements of C.
+/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32` and C of type `R`, or of `i8` with
+/// sums and C in `i32`, by products of fragments. A warp computes 64 x 32 elements of C.
 ///
 /// A tile of a matrix whose lines are aligned to 16 bytes is copied by chunks of 16 bytes, at the matrix's edge with zeros for
 /// elements outside. Tiles of other matrices, and those of 8 bits that have lines across k, are loaded by elements.
@@ -94,6 +94,14 @@ macro_rules! product {
         bf16_nt: (bf16, bf16, 8, true, true),
         bf16_tn: (bf16, bf16, 8, false, false),
         bf16_tt: (bf16, bf16, 8, false, true),
+        f16_f32_nn: (f16, f32, 8, true, false),
+        f16_f32_nt: (f16, f32, 8, true, true),
+        f16_f32_tn: (f16, f32, 8, false, false),
+        f16_f32_tt: (f16, f32, 8, false, true),
+        bf16_f32_nn: (bf16, f32, 8, true, false),
+        bf16_f32_nt: (bf16, f32, 8, true, true),
+        bf16_f32_tn: (bf16, f32, 8, false, false),
+        bf16_f32_tt: (bf16, f32, 8, false, true),
         i8_nn: (i8, i32, 16, true, false),
         i8_nt: (i8, i32, 16, true, true),
         i8_tn: (i8, i32, 16, false, false),
@@ -133,7 +141,7 @@ pub unsafe fn gemm_best_fragments<
 
 /// [`gemm_best_fragments`] for products of few tiles: a block of 128 threads per 64 x 64 tile of C, of which a warp computes
 /// 32 x 32 elements. The static shared memory is 2 x 3 x 4 KiB. Reads `m * n * k / 32` elements. Elements of 8 bits may be
-/// numbers too, with sums in `f32` and C of type `R`.
+/// numbers too, with sums in `f32`.
 ///
 /// # Safety
 /// As for [`gemm_best`](super::gemm_best).
@@ -148,6 +156,14 @@ pub unsafe fn gemm_best_fragments<
         bf16_nt: (bf16, bf16, 8, true, true),
         bf16_tn: (bf16, bf16, 8, false, false),
         bf16_tt: (bf16, bf16, 8, false, true),
+        f16_f32_nn: (f16, f32, 8, true, false),
+        f16_f32_nt: (f16, f32, 8, true, true),
+        f16_f32_tn: (f16, f32, 8, false, false),
+        f16_f32_tt: (f16, f32, 8, false, true),
+        bf16_f32_nn: (bf16, f32, 8, true, false),
+        bf16_f32_nt: (bf16, f32, 8, true, true),
+        bf16_f32_tn: (bf16, f32, 8, false, false),
+        bf16_f32_tt: (bf16, f32, 8, false, true),
         i8_nn: (i8, i32, 16, true, false),
         i8_nt: (i8, i32, 16, true, true),
         i8_tn: (i8, i32, 16, false, false),

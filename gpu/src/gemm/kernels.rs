@@ -309,14 +309,14 @@ macro_rules! of_halves {
     }};
 }
 macro_rules! wgmma {
-    ($ty:ident) => {
+    ($ty:ident, $result:ident) => {
         Some(Wgmma {
             products: [
-                kernels!(of GemmBestWgmma for $ty, 128),
-                kernels!(of GemmBestWgmma for $ty, 32),
-                kernels!(of GemmBestWgmma for $ty, 64),
+                kernels!(of GemmBestWgmma for $ty, $result, 128),
+                kernels!(of GemmBestWgmma for $ty, $result, 32),
+                kernels!(of GemmBestWgmma for $ty, $result, 64),
             ],
-            parts: Entry::of::<GemmBestParts<$ty>>(),
+            parts: Entry::of::<GemmBestParts<$result>>(),
         })
     };
 }
@@ -375,10 +375,10 @@ kernels! {
         kernels!(of GemmBestTensorSmall),
     ]), None, None, None, None;
     f16: GemmBestFragments of (f16, f16, 8), GemmBestFragmentsSmall, false,
-        Some(kernels!(of GemmBestGroup for f16, f16, 8)), None, wgmma!(f16), None, None,
+        Some(kernels!(of GemmBestGroup for f16, f16, 8)), None, wgmma!(f16, f16), None, None,
         skinny!(f16, f16, FromShared + AcrossShared);
     bf16: GemmBestFragments of (bf16, bf16, 8), GemmBestFragmentsSmall, false,
-        Some(kernels!(of GemmBestGroup for bf16, bf16, 8)), None, wgmma!(bf16), None, None,
+        Some(kernels!(of GemmBestGroup for bf16, bf16, 8)), None, wgmma!(bf16, bf16), None, None,
         skinny!(bf16, bf16, FromShared + AcrossShared);
     i8: GemmBestFragments of (i8, i32, 16), GemmBestFragmentsSmall, false,
         Some(kernels!(of GemmBestGroup for i8, i32, 16)), None, None, None,
@@ -388,19 +388,19 @@ kernels! {
     F8E5M2: GemmBestFragmentsSmall of (F8E5M2, f32, 16), GemmBestFragmentsSmall, true, None, None, None, None,
         bytes!(F8E5M2, f32, BySteps, Devices), skinny!(F8E5M2, f32, BySteps);
 }
-macro_rules! rounded {
-    ($($ty:ident to $result:ident;)*) => { $(
+macro_rules! results {
+    ($($ty:ident in $result:ident: $best:ident of $chunk:literal, $only_small:literal, $groups:expr, $wgmma:expr, $lines:expr, $skinny:expr;)*) => { $(
         // SAFETY: the kernels are those of this family.
-        unsafe impl Kernels for Rounded<$ty, $result> {
-            const LARGE: Products<Self> = Self::SMALL;
-            const SMALL: Products<Self> = kernels!(of GemmBestFragmentsSmall for $ty, $result, 16);
-            const ONLY_SMALL: bool = true;
-            const GROUPS: Option<Groups> = None;
+        unsafe impl Kernels for ResultIn<$ty, $result> {
+            const LARGE: Products<Self> = kernels!(of $best for $ty, $result, $chunk);
+            const SMALL: Products<Self> = kernels!(of GemmBestFragmentsSmall for $ty, $result, $chunk);
+            const ONLY_SMALL: bool = $only_small;
+            const GROUPS: Option<Groups> = $groups;
             const TENSOR: Option<[Products<Self>; 2]> = None;
-            const WGMMA: Option<Wgmma<Self>> = None;
+            const WGMMA: Option<Wgmma<Self>> = $wgmma;
             const PLANES: Option<Planes<Self>> = None;
-            const LINES: Option<Lines<Self>> = bytes!($ty, $result, BySteps, Devices);
-            const SKINNY: Option<Skinny<Self>> = skinny!($ty, $result, BySteps);
+            const LINES: Option<Lines<Self>> = $lines;
+            const SKINNY: Option<Skinny<Self>> = $skinny;
 
             fn rung(variant: Variant) -> Rung<Self> {
                 match variant {
@@ -412,7 +412,13 @@ macro_rules! rounded {
         }
     )* };
 }
-rounded! {
-    F8E4M3 to bf16;
-    F8E4M3 to f16;
+results! {
+    F8E4M3 in bf16: GemmBestFragmentsSmall of 16, true, None, None,
+        bytes!(F8E4M3, bf16, BySteps, Devices), skinny!(F8E4M3, bf16, BySteps);
+    F8E4M3 in f16: GemmBestFragmentsSmall of 16, true, None, None,
+        bytes!(F8E4M3, f16, BySteps, Devices), skinny!(F8E4M3, f16, BySteps);
+    f16 in f32: GemmBestFragments of 8, false, Some(kernels!(of GemmBestGroup for f16, f32, 8)), wgmma!(f16, f32), None,
+        skinny!(f16, f32, FromShared + AcrossShared);
+    bf16 in f32: GemmBestFragments of 8, false, Some(kernels!(of GemmBestGroup for bf16, f32, 8)), wgmma!(bf16, f32), None,
+        skinny!(bf16, f32, FromShared + AcrossShared);
 }

@@ -36,7 +36,7 @@ use cuda_std::{
 use super::{
     output::{Output, write_halves},
     parts::write_part,
-    planes::{self, Planes, write},
+    planes::{self, Planes},
     policy::{
         LINE, PLANES_GROUP, SPLIT_BLOCK, WGMMA_BLOCK, WGMMA_HEIGHT, wgmma_bytes, wgmma_slots,
     },
@@ -509,21 +509,8 @@ pub unsafe fn gemm_best_lines<
             continue;
         }
         if is_plain && is_aligned && const { !X::ACROSS } {
-            // Tensor maps take whole lines of panels of 32 columns.
-            let place = rows.map(|row| {
-                let line = row % 16;
-                line * 32 + (column ^ (line % 8 * 4))
-            });
-            unrolled!(panel < { SUMS / 16 } => {
-                let corner = [left + 32 * panel, top, tile.product];
-                staging.copy(map_of_c, corner, |lines: Shared<R>| {
-                    unrolled!(i < 8 => {
-                        let at = 16 * panel + 2 * i;
-                        let to = place[i % 2] ^ (i / 2 * 8);
-                        lines.set_chunk(to, [value(sums[at]), value(sums[at + 1])]);
-                    });
-                });
-            });
+            let corner = [left, top, tile.product];
+            staging.copy_words::<R, SUMS>(map_of_c, corner, rows, &sums, alpha);
             continue;
         }
         if is_plain && is_aligned {
@@ -550,13 +537,14 @@ pub unsafe fn gemm_best_lines<
                 staging.put_turned(rows, part);
                 let corner = [left + 64 * panel, top];
                 let sum_at = |sum, _| sum;
-                write(&staging, Staging::<T>::turned, &out, problem, corner, is_aligned, sum_at);
+                let turned = Staging::<T>::turned;
+                staging.write_fours(turned, &out, problem, corner, is_aligned, sum_at);
             } else {
                 staging.put_sums(rows, part);
                 let corner = [top, left + 64 * panel];
                 let four = Staging::<T>::four;
                 let sum_at = |sum, _| sum;
-                write(&staging, four, &out, problem, corner, is_aligned, sum_at);
+                staging.write_fours(four, &out, problem, corner, is_aligned, sum_at);
             }
         });
     }

@@ -31,13 +31,13 @@
 //! Matrices of `f16` and `bf16` have sums and factors in `f32`, and an element of C is rounded once, at the end. `naive`,
 //! `tiled` and `registers` add as in `f32`. The others add 16 products at a time on tensor cores ([`cuda_std::mma`]), so that
 //! their bits differ, also between generations of devices; before compute capability 8.0 products of fragments are fused
-//! multiply-adds.
+//! multiply-adds. C and a bias may also be of `f32` ([`ResultIn`]): then nothing is rounded at the end.
 //!
 //! Matrices of `i8` have sums, factors, C and a bias in `i32`, whose numbers wrap around. So all variants give the same bits on
 //! every device, in whatever order they add.
 //!
 //! Matrices of `F8E4M3` and `F8E5M2` have sums, factors, C and a bias in `f32`; C and a bias of products of `F8E4M3` may also
-//! be of `bf16` or `f16` ([`Rounded`]). `naive`, `tiled` and `registers` add as in
+//! be of `bf16` or `f16` ([`ResultIn`]). `naive`, `tiled` and `registers` add as in
 //! `f32`. `best` adds 32 products at a time on tensor cores of 9.0, which keep 13 bits, and rounds sums of 128. Elsewhere it
 //! multiplies them as `f16`.
 //!
@@ -108,7 +108,7 @@ pub use lines::{
 pub use parts::{GemmBestParts, gemm_best_parts};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use planes::{GemmBestPlanes, GemmBestSplit, gemm_best_planes, gemm_best_split};
-pub use problem::{Element, Epilogue, Matrices, Problem, Rounded, Scalar, Strides};
+pub use problem::{Element, Epilogue, Matrices, Problem, ResultIn, Scalar, Strides};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub use skinny::{AcrossShared, GemmBestSkinny, gemm_best_skinny};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]

@@ -402,55 +402,9 @@ pub unsafe fn gemm_best_planes<const SUMS: usize>(
                 if sum.is_finite() { sum } else { exact(a, b, problem, place) }
             };
             let four = Staging::<bf16>::four;
-            write(&staging, four, &out, problem, corner, is_aligned, sum_at);
+            staging.write_fours(four, &out, problem, corner, is_aligned, sum_at);
         });
     }
-}
-
-/// The elements that a thread writes together.
-const FOUR: usize = 4;
-
-/// Writes a panel of 64 x 64 elements of C, whose sums are in `staging`, and waits for the others. `four` returns the place of
-/// four sums of a line from a column on, `is_aligned` says whether fours of C and of the addend are, and `sum_at` returns what
-/// takes the place of a sum for a row and a column. The loop is not unrolled, so that its instructions are few.
-#[inline(always)]
-#[track_caller]
-pub(super) fn write<T: Factor, C: Element>(
-    staging: &Staging<T>,
-    four: impl Fn(usize, usize) -> usize,
-    out: &Output<C>,
-    problem: &Problem,
-    [top, left]: [usize; 2],
-    is_aligned: bool,
-    sum_at: impl Fn(C::Scale, [usize; 2]) -> C::Scale,
-) {
-    let column = staging.own % (64 / FOUR) * FOUR;
-    let inside = problem.n.saturating_sub(left + column).min(FOUR);
-    let end = problem.m.saturating_sub(top).min(64);
-    let mut line = staging.own / (64 / FOUR);
-    while line < end && inside > 0 {
-        let (row, first) = (top + line, left + column);
-        let at = row * problem.ldc + first;
-        let sums: [C::Scale; FOUR] = staging.sums().get_chunk(four(line, column));
-        let mut values = [C::ZERO; FOUR];
-        unrolled!(j < FOUR => {
-            if j < inside {
-                let place = [row, first + j];
-                values[j] = out.element(problem, place, sum_at(sums[j], place));
-            }
-        });
-        if is_aligned && inside == FOUR {
-            out.c.set_chunk(at, values);
-        } else {
-            unrolled!(j < FOUR => {
-                if j < inside {
-                    out.c.set(at + j, values[j]);
-                }
-            });
-        }
-        line += WARPGROUP as usize / (64 / FOUR);
-    }
-    staging.meet();
 }
 
 /// Returns the sum for an element of C by fused multiply-adds in the order of k.

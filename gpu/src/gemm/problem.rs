@@ -46,7 +46,7 @@ pub trait Element: Plain + 'static {
     fn gelu(value: Self::Scale) -> Self::Scale;
 }
 
-/// The types of a product: an element type of A and B, for products with its usual results, or [`Rounded`].
+/// The types of a product: an element type of A and B, for products with its usual results, or [`ResultIn`].
 pub trait Matrices: 'static {
     /// The type of the elements of A and B.
     type Factor: Element<Scale = Self::Scale>;
@@ -62,13 +62,14 @@ impl<T: Element> Matrices for T {
     type Result = T::Result;
 }
 
-/// Products of elements of type `T` whose results are rounded to `R`: of `F8E4M3` to `bf16` or `f16`.
+/// Products of elements of type `T` whose results are of another type than is usual, `R`: of `F8E4M3` in `bf16` or `f16`, and
+/// of `f16` or `bf16` in `f32`.
 #[derive(Debug, Clone, Copy)]
-pub struct Rounded<T, R>(PhantomData<fn() -> (T, R)>);
+pub struct ResultIn<T, R>(PhantomData<fn() -> (T, R)>);
 
-impl<R: Element<Scale = f32, Result = R>> Matrices for Rounded<F8E4M3, R> {
-    type Factor = F8E4M3;
-    type Scale = f32;
+impl<T: Element, R: Element<Scale = T::Scale, Result = R>> Matrices for ResultIn<T, R> {
+    type Factor = T;
+    type Scale = T::Scale;
     type Result = R;
 }
 

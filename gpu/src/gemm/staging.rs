@@ -6,9 +6,9 @@
 //!     put the warp's 16 lines of elements into the panel, swizzled; fence; sync_warp
 //!     one lane starts to copy the lines to C                                 (a tensor map)
 //!
-//! any other panel (`put_sums`, or `put_turned` for a transpose, then `write`), the warpgroup together:
+//! any other panel (`put_sums`, or `put_turned` for a transpose, then `write` or `write_fours`), the warpgroup together:
 //!     put the sums into the panel; barrier of the warpgroup
-//!     for every 16th line: read 8 sums of the line, make elements of them, write 16 bytes of C
+//!     for every 16th line: read 8 sums of the line, make elements of them, write 16 bytes of C   (or every 8th line, 4 sums)
 //!     barrier of the warpgroup                                               (the next panel has the same memory)
 //! ```
 //!
@@ -19,7 +19,6 @@
 
 use cuda_std::{
     bulk,
-    mma::Pair,
     prelude::*,
     tensor_map::TensorMap,
     unrolled,
@@ -27,12 +26,14 @@ use cuda_std::{
     wgmma::{self, Factor},
 };
 
-use super::{band::Half, output::Output, problem::*};
+use super::{output::Output, problem::*};
 
 /// The threads of a warpgroup.
 pub(super) const WARPGROUP: u32 = 128;
 /// The elements of 16 bits of a chunk of 16 bytes.
 pub(super) const CHUNK: usize = 8;
+/// The elements that a thread writes together by [`write_fours`](Staging::write_fours).
+const FOUR: usize = 4;
 
 /// The shared memory through which a consumer writes C: two panels of 64 lines of 128 bytes, used in turn, which tensor maps
 /// copy to C; or one panel of 64 x 64 sums in 32 bits, of which threads that are next to each other write 16 bytes each of the
@@ -122,6 +123,37 @@ impl<T: Factor> Staging<T> {
         self.turn ^= 1;
     }
 
+    /// Starts to copy the panels of this thread's sums times `alpha`, as elements of 32 bits: a tile of 64 lines, which is all
+    /// in C. `corner` is as for [`copy`](Self::copy), and `rows` are those of the sums.
+    #[inline(always)]
+    #[track_caller]
+    pub fn copy_words<R: Element, const SUMS: usize>(
+        &mut self,
+        c: TensorMap,
+        [left, top, product]: [usize; 3],
+        rows: [usize; 2],
+        sums: &[R::Scale; SUMS],
+        alpha: R::Scale,
+    ) {
+        let (_, column) = wgmma::place(self.own, 0);
+        let value = |sum: R::Scale| R::rounded(alpha.times(sum));
+        // Tensor maps take whole lines of panels of 32 columns.
+        let place = rows.map(|row| {
+            let line = row % 16;
+            line * 32 + (column ^ (line % 8 * 4))
+        });
+        unrolled!(panel < { SUMS / 16 } => {
+            let corner = [left + 32 * panel, top, product];
+            self.copy(c, corner, |lines: Shared<R>| {
+                unrolled!(i < 8 => {
+                    let at = 16 * panel + 2 * i;
+                    let to = place[i % 2] ^ (i / 2 * 8);
+                    lines.set_chunk(to, [value(sums[at]), value(sums[at + 1])]);
+                });
+            });
+        });
+    }
+
     /// Returns the rows of this thread's sums.
     #[inline(always)]
     pub fn rows(&self) -> [usize; 2] {
@@ -162,9 +194,50 @@ impl<T: Factor> Staging<T> {
         });
         self.meet();
     }
-}
 
-impl<T: Half + Factor> Staging<T> {
+    /// Writes a panel of 64 x 64 elements of C, whose sums are here, and waits for the others. `four` returns the place of
+    /// four sums of a line from a column on, `is_aligned` says whether fours of C and of the addend are, and `sum_at` returns
+    /// what takes the place of a sum for a row and a column. The loop is not unrolled, so that its instructions are few.
+    #[inline(always)]
+    #[track_caller]
+    pub fn write_fours<R: Element>(
+        &self,
+        four: impl Fn(usize, usize) -> usize,
+        out: &Output<R>,
+        problem: &Problem,
+        [top, left]: [usize; 2],
+        is_aligned: bool,
+        sum_at: impl Fn(R::Scale, [usize; 2]) -> R::Scale,
+    ) {
+        let column = self.own % (64 / FOUR) * FOUR;
+        let inside = problem.n.saturating_sub(left + column).min(FOUR);
+        let end = problem.m.saturating_sub(top).min(64);
+        let mut line = self.own / (64 / FOUR);
+        while line < end && inside > 0 {
+            let (row, first) = (top + line, left + column);
+            let at = row * problem.ldc + first;
+            let sums: [R::Scale; FOUR] = self.sums().get_chunk(four(line, column));
+            let mut values = [R::ZERO; FOUR];
+            unrolled!(j < FOUR => {
+                if j < inside {
+                    let place = [row, first + j];
+                    values[j] = out.element(problem, place, sum_at(sums[j], place));
+                }
+            });
+            if is_aligned && inside == FOUR {
+                out.c.set_chunk(at, values);
+            } else {
+                unrolled!(j < FOUR => {
+                    if j < inside {
+                        out.c.set(at + j, values[j]);
+                    }
+                });
+            }
+            line += WARPGROUP as usize / (64 / FOUR);
+        }
+        self.meet();
+    }
+
     /// Returns the line and the column of this thread's first chunk. The others are 16 lines apart.
     #[inline(always)]
     pub fn chunk(&self) -> (usize, usize) {
@@ -178,14 +251,14 @@ impl<T: Half + Factor> Staging<T> {
         (top + line) * problem.ldc + left + column
     }
 
-    /// Writes a panel of C, whose sums are here, and waits for the others. `bias` is that of this thread's columns, and
-    /// `is_aligned` says whether chunks of C and of the addend are. The loop is not unrolled, so that its
+    /// Writes a panel of C of elements of 16 bits, whose sums are here, and waits for the others. `bias` is that of this
+    /// thread's columns, and `is_aligned` says whether chunks of C and of the addend are. The loop is not unrolled, so that its
     /// instructions are few.
     #[inline(always)]
     #[track_caller]
-    pub fn write(
+    pub fn write<R: Element<Scale = f32>>(
         &self,
-        out: &Output<T>,
+        out: &Output<R>,
         bias: &[f32; CHUNK],
         problem: &Problem,
         corner: [usize; 2],
@@ -210,7 +283,7 @@ impl<T: Half + Factor> Staging<T> {
             out.elements(problem, row, [&scales, bias], chunk, &mut values);
             unrolled!(j < 4 => {
                 let pair = [values[2 * j], values[2 * j + 1]];
-                [chunk[2 * j], chunk[2 * j + 1]] = Pair::<T>::rounded(pair).values();
+                [chunk[2 * j], chunk[2 * j + 1]] = R::rounded_two(pair);
             });
             if is_chunk {
                 out.c.set_chunk(place, chunk);

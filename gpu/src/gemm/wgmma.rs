@@ -10,7 +10,7 @@
 //!         for each tile along k:
 //!             wait until the slot is full; sums += tile of A * tile of B                      (wgmma)
 //!             arrive at `empty`
-//!         C = alpha * sums + beta * C, then the epilogue, rounded once, through shared memory
+//!         C = alpha * sums + beta * C, then the epilogue, rounded once unless C is of `f32`, through shared memory
 //! ```
 //!
 //! The products read both operands from shared memory, so the threads only start them, and the tensor cores are the limit. The
@@ -23,6 +23,7 @@
 //! Where C has few tiles and k is long, k is divided into parts. Then the tiles are those of each part, the sums of a part go
 //! to a matrix of its own, and [`gemm_best_parts`](super::gemm_best_parts) adds them.
 
+use core::mem::transmute_copy;
 use cuda_std::{
     bf16, f16,
     mbarrier::{self, Mbarrier},
@@ -57,7 +58,8 @@ pub(super) const CONSUMERS: u32 = (WGMMA_HEIGHT / 64) as u32;
 pub(super) const FEW_REGISTERS: u32 = 40;
 pub(super) const MANY_REGISTERS: u32 = 232;
 
-/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32`, by products of warpgroups.
+/// Computes `C = alpha * op(A) * op(B) + beta * C` of `f16` or `bf16` with sums in `f32` and C of type `R`, by products of
+/// warpgroups.
 ///
 /// Shapes: op(A) `m` x `k`, op(B) `k` x `n`, C `m` x `n`; `count` of each. `A_ALONG_K` and `B_ALONG_K` say whether elements
 /// that are adjacent along k are adjacent in memory. `a` and `b` are the maps of all A and B as they lie in memory, each a
@@ -78,43 +80,68 @@ pub(super) const MANY_REGISTERS: u32 = 232;
 /// # Safety
 /// `a` and `b` are maps of matrices of the problem's sizes. `c` holds every element that `problem` covers. If C has a whole
 /// tile and its rows begin at multiples of 16 bytes, `map_of_c` is the map of all C, with the swizzle of 128 bytes and tiles of
-/// 16 x 64. `part` is `k`, or less and a multiple of 64; then `sums_of_parts` has room for the sums of all parts. `c` and
-/// `sums_of_parts` overlap nothing else. The views behind `part` hold what `beta` and the epilogue take of them; `addend` may
-/// be `c`.
+/// 16 rows of 128 bytes. `part` is `k`, or less and a multiple of 64; then `sums_of_parts` has room for the sums of all parts.
+/// `c` and `sums_of_parts` overlap nothing else. The views behind `part` hold what `beta` and the epilogue take of them;
+/// `addend` may be `c`.
 ///
 /// Source: ours. The division of work between warpgroups is that of CUTLASS's kernels for this architecture.
 #[kernel(
     launch_bounds(WGMMA_BLOCK, 1),
     dynamic_shared(wgmma_bytes(2 * SUMS)),
     instances(
-        f16_256_nn: (f16, 128, true, false),
-        f16_256_nt: (f16, 128, true, true),
-        f16_256_tn: (f16, 128, false, false),
-        f16_256_tt: (f16, 128, false, true),
-        f16_128_nn: (f16, 64, true, false),
-        f16_128_nt: (f16, 64, true, true),
-        f16_128_tn: (f16, 64, false, false),
-        f16_128_tt: (f16, 64, false, true),
-        f16_64_nn: (f16, 32, true, false),
-        f16_64_nt: (f16, 32, true, true),
-        f16_64_tn: (f16, 32, false, false),
-        f16_64_tt: (f16, 32, false, true),
-        bf16_256_nn: (bf16, 128, true, false),
-        bf16_256_nt: (bf16, 128, true, true),
-        bf16_256_tn: (bf16, 128, false, false),
-        bf16_256_tt: (bf16, 128, false, true),
-        bf16_128_nn: (bf16, 64, true, false),
-        bf16_128_nt: (bf16, 64, true, true),
-        bf16_128_tn: (bf16, 64, false, false),
-        bf16_128_tt: (bf16, 64, false, true),
-        bf16_64_nn: (bf16, 32, true, false),
-        bf16_64_nt: (bf16, 32, true, true),
-        bf16_64_tn: (bf16, 32, false, false),
-        bf16_64_tt: (bf16, 32, false, true),
+        f16_256_nn: (f16, f16, 128, true, false),
+        f16_256_nt: (f16, f16, 128, true, true),
+        f16_256_tn: (f16, f16, 128, false, false),
+        f16_256_tt: (f16, f16, 128, false, true),
+        f16_128_nn: (f16, f16, 64, true, false),
+        f16_128_nt: (f16, f16, 64, true, true),
+        f16_128_tn: (f16, f16, 64, false, false),
+        f16_128_tt: (f16, f16, 64, false, true),
+        f16_64_nn: (f16, f16, 32, true, false),
+        f16_64_nt: (f16, f16, 32, true, true),
+        f16_64_tn: (f16, f16, 32, false, false),
+        f16_64_tt: (f16, f16, 32, false, true),
+        bf16_256_nn: (bf16, bf16, 128, true, false),
+        bf16_256_nt: (bf16, bf16, 128, true, true),
+        bf16_256_tn: (bf16, bf16, 128, false, false),
+        bf16_256_tt: (bf16, bf16, 128, false, true),
+        bf16_128_nn: (bf16, bf16, 64, true, false),
+        bf16_128_nt: (bf16, bf16, 64, true, true),
+        bf16_128_tn: (bf16, bf16, 64, false, false),
+        bf16_128_tt: (bf16, bf16, 64, false, true),
+        bf16_64_nn: (bf16, bf16, 32, true, false),
+        bf16_64_nt: (bf16, bf16, 32, true, true),
+        bf16_64_tn: (bf16, bf16, 32, false, false),
+        bf16_64_tt: (bf16, bf16, 32, false, true),
+        f16_f32_256_nn: (f16, f32, 128, true, false),
+        f16_f32_256_nt: (f16, f32, 128, true, true),
+        f16_f32_256_tn: (f16, f32, 128, false, false),
+        f16_f32_256_tt: (f16, f32, 128, false, true),
+        f16_f32_128_nn: (f16, f32, 64, true, false),
+        f16_f32_128_nt: (f16, f32, 64, true, true),
+        f16_f32_128_tn: (f16, f32, 64, false, false),
+        f16_f32_128_tt: (f16, f32, 64, false, true),
+        f16_f32_64_nn: (f16, f32, 32, true, false),
+        f16_f32_64_nt: (f16, f32, 32, true, true),
+        f16_f32_64_tn: (f16, f32, 32, false, false),
+        f16_f32_64_tt: (f16, f32, 32, false, true),
+        bf16_f32_256_nn: (bf16, f32, 128, true, false),
+        bf16_f32_256_nt: (bf16, f32, 128, true, true),
+        bf16_f32_256_tn: (bf16, f32, 128, false, false),
+        bf16_f32_256_tt: (bf16, f32, 128, false, true),
+        bf16_f32_128_nn: (bf16, f32, 64, true, false),
+        bf16_f32_128_nt: (bf16, f32, 64, true, true),
+        bf16_f32_128_tn: (bf16, f32, 64, false, false),
+        bf16_f32_128_tt: (bf16, f32, 64, false, true),
+        bf16_f32_64_nn: (bf16, f32, 32, true, false),
+        bf16_f32_64_nt: (bf16, f32, 32, true, true),
+        bf16_f32_64_tn: (bf16, f32, 32, false, false),
+        bf16_f32_64_tt: (bf16, f32, 32, false, true),
     )
 )]
 pub unsafe fn gemm_best_wgmma<
     T: Half + Factor<Sum = f32>,
+    R: Element<Scale = f32>,
     const SUMS: usize,
     const A_ALONG_K: bool,
     const B_ALONG_K: bool,
@@ -122,14 +149,14 @@ pub unsafe fn gemm_best_wgmma<
     a: TensorMap,
     b: TensorMap,
     map_of_c: TensorMap,
-    c: GlobalMut<T>,
+    c: GlobalMut<R>,
     sums_of_parts: GlobalMut<f32>,
     problem: Problem,
     part: usize,
     alpha: f32,
     beta: f32,
-    addend: GlobalMut<T>,
-    bias: Global<T>,
+    addend: GlobalMut<R>,
+    bias: Global<R>,
     row_scales: Global<f32>,
     column_scales: Global<f32>,
 ) where
@@ -221,6 +248,11 @@ pub unsafe fn gemm_best_wgmma<
         let is_whole = top + 64 <= problem.m && left + width <= problem.n;
         // A loop without what is seldom needed, as the instructions of a tile are read from memory once for each.
         if is_whole && is_aligned && beta == 0.0 && !problem.epilogue.is_some() {
+            if const { size_of::<R>() == 4 } {
+                let corner = [left, top, tile.product];
+                staging.copy_words::<R, SUMS>(map_of_c, corner, staging.rows(), &sums, alpha);
+                continue;
+            }
             // Large tiles go through shared memory: lanes then write whole lines of the cache.
             if const { SUMS < 128 } {
                 let (place, ldc) = (out.c.skip(top * problem.ldc + left), problem.ldc);
@@ -237,7 +269,9 @@ pub unsafe fn gemm_best_wgmma<
                         let mut pairs = [Pair::<T>::new([T::ZERO; 2]); 4];
                         unrolled!(j < 4 => {
                             let at = 32 * panel + 8 * i + 2 * j;
-                            pairs[j] = Pair::rounded([alpha * sums[at], alpha * sums[at + 1]]);
+                            let pair = R::rounded_two([alpha * sums[at], alpha * sums[at + 1]]);
+                            // SAFETY: these elements have 16 bits, and any bits are elements of A.
+                            pairs[j] = Pair::new(unsafe { transmute_copy::<[R; 2], [T; 2]>(&pair) });
                         });
                         mma::stmatrix_x4(lines, first ^ (2 * i * CHUNK), pairs);
                     });
@@ -253,9 +287,15 @@ pub unsafe fn gemm_best_wgmma<
                 unrolled!(j < 4 => { part[4 * i + j] = sums[32 * panel + 4 * i + j]; });
             });
             let corner = [top, left + 64 * panel];
-            let bias = out.bias_of(problem, corner[1] + staging.chunk().1);
-            staging.put_sums(staging.rows(), part);
-            staging.write(&out, &bias, problem, corner, is_aligned);
+            if const { size_of::<R>() == 4 } {
+                staging.put_sums(staging.rows(), part);
+                let four = Staging::<T>::four;
+                staging.write_fours(four, &out, problem, corner, is_aligned, |sum, _| sum);
+            } else {
+                let bias = out.bias_of(problem, corner[1] + staging.chunk().1);
+                staging.put_sums(staging.rows(), part);
+                staging.write(&out, &bias, problem, corner, is_aligned);
+            }
         });
     }
     // Copies read the memory of the block.

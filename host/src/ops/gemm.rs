@@ -31,7 +31,7 @@ use warpwright_gpu::{
 
 #[doc(hidden)]
 pub use warpwright_gpu::gemm::{Matrices, Rung};
-pub use warpwright_gpu::gemm::{Rounded, Variant};
+pub use warpwright_gpu::gemm::{ResultIn, Variant};
 
 use super::{
     plan::{Place, Plan},

@@ -2,7 +2,7 @@
 
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
-use warpwright::ops::gemm::{Precision, Rounded, Tiles, Way};
+use warpwright::ops::gemm::{Precision, ResultIn, Tiles, Way};
 
 use super::{Data, Product, Real, rectangles::Rectangles};
 use crate::sample::{Make, spread};
@@ -63,15 +63,17 @@ pub(super) fn checks(scale: Scale) -> Vec<Workload> {
     of_bytes::<i8>(&mut all, &Way::OF_HALVES);
     of_bytes::<F8E4M3>(&mut all, &Way::OF_HALVES[1..]);
     of_bytes::<F8E5M2>(&mut all, &Way::OF_HALVES[1..]);
-    of_rounded::<Rounded<F8E4M3, bf16>>(&mut all);
-    of_rounded::<Rounded<F8E4M3, f16>>(&mut all);
+    of_results::<ResultIn<F8E4M3, bf16>>(&mut all, &Way::OF_HALVES[1..]);
+    of_results::<ResultIn<F8E4M3, f16>>(&mut all, &Way::OF_HALVES[1..]);
+    of_results::<ResultIn<f16, f32>>(&mut all, &Way::OF_HALVES);
+    of_results::<ResultIn<bf16, f32>>(&mut all, &Way::OF_HALVES);
     of_precisions(&mut all);
     all
 }
 
 /// Products whose results have another type than is usual: every kernel, and the factors, a bias and the function that follow.
-fn of_rounded<T: Real>(all: &mut Vec<Workload>) {
-    of_ways::<T>(all, &Way::OF_HALVES[1..], [80, 72, 144]);
+fn of_results<T: Real>(all: &mut Vec<Workload>, ways: &[Way]) {
+    of_ways::<T>(all, ways, [80, 72, 144]);
     of_few::<T>(all);
     for transposed in [[false, true], [true, false]] {
         let product = |problem: Product<T>| problem.with_transposed(transposed);

@@ -2,7 +2,7 @@
 
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
-use warpwright::ops::gemm::{GemmElement, Rounded};
+use warpwright::ops::gemm::{GemmElement, ResultIn};
 
 use crate::Number;
 
@@ -109,11 +109,12 @@ macro_rules! eight_bits {
 }
 eight_bits! { F8E4M3 F8E5M2 }
 
-macro_rules! rounded {
-    ($($result:ident: $to:literal;)*) => { $(
-        impl Real for Rounded<F8E4M3, $result> {
+macro_rules! results {
+    ($($ty:ident in $result:ident: $to:literal;)*) => { $(
+        impl Real for ResultIn<$ty, $result> {
             const TO: &'static str = $to;
             const ROUNDED: Option<[f64; 2]> = $result::ROUNDED;
+            const VARIES: bool = true;
             const FACTORS: [f64; 2] = OF_FLOATS;
             const GELU: Option<f64> = $result::GELU;
 
@@ -122,12 +123,14 @@ macro_rules! rounded {
             }
 
             fn error(products: usize) -> f64 {
-                F8E4M3::error(products)
+                $ty::error(products)
             }
         }
     )* };
 }
-rounded! {
-    bf16: " to bf16";
-    f16: " to f16";
+results! {
+    F8E4M3 in bf16: " to bf16";
+    F8E4M3 in f16: " to f16";
+    f16 in f32: " to f32";
+    bf16 in f32: " to f32";
 }

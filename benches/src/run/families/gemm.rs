@@ -2,7 +2,7 @@
 
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
-use warpwright::ops::gemm::{Matrices, Precision, Rounded};
+use warpwright::ops::gemm::{Matrices, Precision, ResultIn};
 use warpwright::{Element, Matrix};
 use warpwright_workloads::gemm::{Data, Product, Real};
 use warpwright_workloads::{Number, Problem};
@@ -36,7 +36,7 @@ pub(super) fn run(bench: &mut Bench) {
         of_bytes::<i8>(bench, &all);
         of_bytes::<F8E4M3>(bench, &all);
         for side in bench.scale().pick(&all[..], &[4096], &[32]) {
-            let problem = single::<Rounded<F8E4M3, bf16>>([*side; 3]);
+            let problem = single::<ResultIn<F8E4M3, bf16>>([*side; 3]);
             of(bench, problem.with_transposed([false, true]), Bound::Tensor);
         }
         for side in bench.scale().pick(&[8192][..], &[4096], &[32]) {
@@ -57,6 +57,19 @@ pub(super) fn run(bench: &mut Bench) {
                 let problem = single::<bf16>([*side; 3]).with_transposed(transposed);
                 of(bench, problem, Bound::Tensor);
             }
+        }
+        // With results in `f32`.
+        for side in bench.scale().pick(&[4096], &[4096], &[33]) {
+            of(
+                bench,
+                single::<ResultIn<f16, f32>>([*side; 3]),
+                Bound::Tensor,
+            );
+            of(
+                bench,
+                single::<ResultIn<bf16, f32>>([*side; 3]),
+                Bound::Tensor,
+            );
         }
     }
     // Few rows, few columns, and few of both with a long k.

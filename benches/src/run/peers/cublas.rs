@@ -7,7 +7,7 @@ use std::rc::Rc;
 use float8::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use warpwright::Device;
-use warpwright::ops::gemm::Rounded;
+use warpwright::ops::gemm::ResultIn;
 
 use super::super::Result;
 use super::library::functions;
@@ -94,11 +94,11 @@ pub struct Types {
 }
 
 impl Types {
-    /// Elements of 16 bits with this number, and sums in `f32`: `CUBLAS_COMPUTE_32F` and `CUDA_R_32F`.
-    const fn half(number: c_uint) -> Self {
+    /// Elements of 16 bits and results with these numbers, and sums in `f32`: `CUBLAS_COMPUTE_32F` and `CUDA_R_32F`.
+    const fn half(operands: c_uint, result: c_uint) -> Self {
         Self {
-            operands: number,
-            result: number,
+            operands,
+            result,
             compute: 68,
             factor: 0,
         }
@@ -158,7 +158,7 @@ pub trait Blas: Copy + 'static {
 }
 
 macro_rules! types {
-    ($($ty:ident: $factor:ident, $function:expr, $types:expr, $math:expr;)*) => { $(
+    ($($ty:ty: $factor:ident, $function:expr, $types:expr, $math:expr;)*) => { $(
         impl Blas for $ty {
             type Factor = $factor;
             const FUNCTION: Function = $function;
@@ -171,8 +171,10 @@ macro_rules! types {
 types! {
     f32: f32, Function::Single, Some(Types::F32), MATH.1;
     f64: f64, Function::Double, Some(Types::F64), MATH.0;
-    f16: f32, Function::Extended, Some(Types::half(2)), MATH.0;
-    bf16: f32, Function::Extended, Some(Types::half(14)), MATH.0;
+    f16: f32, Function::Extended, Some(Types::half(2, 2)), MATH.0;
+    bf16: f32, Function::Extended, Some(Types::half(14, 14)), MATH.0;
+    ResultIn<f16, f32>: f32, Function::Extended, Some(Types::half(2, 0)), MATH.0;
+    ResultIn<bf16, f32>: f32, Function::Extended, Some(Types::half(14, 0)), MATH.0;
 }
 
 macro_rules! eight_bits {
@@ -191,7 +193,7 @@ macro_rules! eight_bits {
 // There are no products of two matrices of `F8E5M2`.
 eight_bits! {
     F8E4M3: Some(Types::e4m3(0));
-    Rounded<F8E4M3, bf16>: Some(Types::e4m3(14));
+    ResultIn<F8E4M3, bf16>: Some(Types::e4m3(14));
     F8E5M2: None;
 }
 

@@ -2,7 +2,7 @@
 
 use warpwright_gpu::gemm::{Element as _, Epilogue};
 
-use super::{Gemm, GemmElement, GemmGroup, GemmGroupRequest, GemmRequest, Precision, Rounded};
+use super::{Gemm, GemmElement, GemmGroup, GemmGroupRequest, GemmRequest, Precision, ResultIn};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::{
@@ -28,7 +28,8 @@ impl Device {
     /// on tensor cores from compute capability 8.0 on. The same product gives the same bits in every run on one architecture,
     /// and the CPU executor has those of 9.0, but variants and architectures may differ. The error of a sum is at most
     /// `(k + 8) * 2^-23 * sum(|a| * |b|)` for every variant on every device. Before 8.0 `best` multiplies by fused
-    /// multiply-adds in `f32`, which is much slower.
+    /// multiply-adds in `f32`, which is much slower. The result may also be in `f32`, not rounded
+    /// ([`gemm_result_in`](Self::gemm_result_in)).
     ///
     /// On 9.0 and on the CPU executor, a product of `f16` or `bf16` whose `k` is long and whose result is small, such as 16 x
     /// 8192 times 8192 x 1024, is the sum of parts of `k`, added in order in `f32`. The parts take a workspace of at most 18
@@ -41,7 +42,7 @@ impl Device {
     /// rows and columns count up to a multiple of 128. Parts of a long `k` take a workspace there as with `f16`.
     ///
     /// Elements of `F8E4M3` and `F8E5M2` (of the crate `float8`) have sums and a result in `f32`; products of `F8E4M3` may have
-    /// a result in `bf16` or `f16` ([`gemm_rounded`](Self::gemm_rounded)). On 9.0 and on the CPU
+    /// a result in `bf16` or `f16` ([`gemm_result_in`](Self::gemm_result_in)). On 9.0 and on the CPU
     /// executor `best` adds 32 products at a time on tensor cores, which keep 13 bits, and rounds the sums of each 128 along k
     /// to `f32`. The error of a sum is at most `(2^-5 + k * 2^-24) * sum(|a| * |b|)`, and usually far less. Operands are read
     /// or copied as those of `i8`. On other devices `best` multiplies them as `f16`, with the error of sums of `f16`.
@@ -82,8 +83,9 @@ impl Device {
         self.gemm_of(a.into(), b.into())
     }
 
-    /// Makes a request of a matrix product as [`gemm`](Self::gemm), whose result, C and bias are of type `R`: products of
-    /// `F8E4M3` with results in `bf16` or `f16`. Sums and factors are in `f32`, and a result is rounded once, at the end.
+    /// Makes a request of a matrix product as [`gemm`](Self::gemm), whose result, C and bias are of another type `R`: products
+    /// of `F8E4M3` with results in `bf16` or `f16`, and of `f16` or `bf16` with results in `f32`. Sums and factors are in `f32`.
+    /// A result in `bf16` or `f16` is rounded once, at the end, and one in `f32` is not. `best` alone has such kernels.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {
@@ -92,18 +94,22 @@ impl Device {
     ///
     /// # let device = warpwright::Device::cpu();
     /// let a = device.upload_matrix(&[1.0, 2.0, 3.0, 4.0].map(F8E4M3::from_f32), 2, 2)?;
-    /// let c = device.gemm_rounded::<_, bf16>(&a, &a).alpha(0.5).run()?;
+    /// let c = device.gemm_result_in::<_, bf16>(&a, &a).alpha(0.5).run()?;
     /// assert_eq!(c.to_vec()?, [3.5, 5.0, 7.5, 11.0].map(bf16::from_f32));
+    ///
+    /// let tenth = device.upload_matrix(&[bf16::from_f32(0.1)], 1, 1)?;
+    /// let square = device.gemm_result_in::<_, f32>(&tenth, &tenth).run()?;
+    /// assert_eq!(square.to_vec()?, [bf16::from_f32(0.1).to_f32().powi(2)]);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn gemm_rounded<'a, T: Element, R>(
+    pub fn gemm_result_in<'a, T: Element, R>(
         &self,
         a: impl Into<MatrixRect<'a, T>>,
         b: impl Into<MatrixRect<'a, T>>,
-    ) -> GemmRequest<'a, Rounded<T, R>>
+    ) -> GemmRequest<'a, ResultIn<T, R>>
     where
-        Rounded<T, R>: GemmElement<Factor = T, Result = R>,
+        ResultIn<T, R>: GemmElement<Factor = T, Result = R>,
     {
         self.gemm_of(a.into(), b.into())
     }

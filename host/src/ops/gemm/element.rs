@@ -4,14 +4,14 @@ use std::fmt;
 
 use cuda_std::{F8E4M3, F8E5M2};
 use half::{bf16, f16};
-use warpwright_gpu::gemm::{Kernels, Matrices, Rounded};
+use warpwright_gpu::gemm::{Kernels, Matrices, ResultIn};
 
 use crate::{buffer::Element, ops::sealed::Sealed as LibraryType};
 
 /// The types of a product: those of the elements of A and B (`Factor`), of sums and of the factors `alpha` and `beta`
 /// (`Scale`), and of the result, C and a bias (`Result`).
 ///
-/// This is an element type with its usual results, or [`Rounded`], which has others:
+/// This is an element type with its usual results, or [`ResultIn`], which has others:
 ///
 /// | type | `Factor` | `Scale` | `Result` |
 /// | --- | --- | --- | --- |
@@ -19,7 +19,8 @@ use crate::{buffer::Element, ops::sealed::Sealed as LibraryType};
 /// | `f16`, `bf16` | itself | `f32` | itself |
 /// | `i8` | itself | `i32` | `i32` |
 /// | `F8E4M3`, `F8E5M2` | itself | `f32` | `f32` |
-/// | `Rounded<F8E4M3, R>` | `F8E4M3` | `f32` | `R`: `bf16` or `f16` |
+/// | `ResultIn<F8E4M3, R>` | `F8E4M3` | `f32` | `R`: `bf16` or `f16` |
+/// | `ResultIn<f16, f32>`, `ResultIn<bf16, f32>` | `f16`, `bf16` | `f32` | `f32` |
 ///
 /// Other crates cannot implement this trait.
 pub trait GemmElement:
@@ -52,6 +53,8 @@ elements! {
     i8: 1, 0, false;
     F8E4M3: 1.0, -0.0, true;
     F8E5M2: 1.0, -0.0, true;
-    Rounded<F8E4M3, bf16>: 1.0, -0.0, true;
-    Rounded<F8E4M3, f16>: 1.0, -0.0, true;
+    ResultIn<F8E4M3, bf16>: 1.0, -0.0, true;
+    ResultIn<F8E4M3, f16>: 1.0, -0.0, true;
+    ResultIn<f16, f32>: 1.0, -0.0, true;
+    ResultIn<bf16, f32>: 1.0, -0.0, true;
 }

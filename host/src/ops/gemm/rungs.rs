@@ -1,5 +1,7 @@
 //! The variants below `best`: which products they take, and the launches of those whose operands tensor maps bring.
 
+use std::any::type_name;
+
 use warpwright_gpu::gemm::{
     FAMILY, MappedProducts, Problem, Products, Rung,
     policy::{self, Mapped},
@@ -37,7 +39,11 @@ impl<T: GemmElement> Gemm<'_, T> {
                 }
                 Ok(None)
             }
-            Rung::None => Err(plan.not_eligible("it multiplies f16 and bf16 alone".to_owned())),
+            Rung::None => Err(plan.not_eligible(format!(
+                "it has no kernels for matrices of {} with a result in {}",
+                type_name::<T::Factor>(),
+                type_name::<T::Result>()
+            ))),
         }
     }
 
