@@ -65,11 +65,14 @@ fn products_of_what_does_not_fit() {
     }
 }
 
-/// Products with results of 16 bits, and scales of rows and columns.
-fn rounded_and_scaled(square: impl Fn([f32; 4]) -> Data<f32>) {
+/// Products whose results have another type than is usual, and scales of rows and columns.
+fn results_and_scales(square: impl Fn([f32; 4]) -> Data<f32>) {
     let folder = Folder::new();
     folder.matrix("a.npy", 2, 2, &[1.0, -1.5, 2.0, 0.25].map(F8E4M3::from_f32));
-    folder.matrix("b.npy", 2, 2, &[1.0_f32, -1.5, 2.0, 0.25]);
+    let floats = [1.0_f32, -1.5, 2.0, 0.25];
+    folder.matrix("b.npy", 2, 2, &floats);
+    folder.matrix("f16.npy", 2, 2, &floats.map(f16::from_f32));
+    folder.matrix("bf16.npy", 2, 2, &floats.map(bf16::from_f32));
     folder.vector("rows.npy", &[2.0_f32, 100.0]);
     folder.vector("columns.npy", &[1.0_f32, -0.5]);
     folder.vector("bias.npy", &[0.5, -0.5].map(bf16::from_f32));
@@ -77,6 +80,12 @@ fn rounded_and_scaled(square: impl Fn([f32; 4]) -> Data<f32>) {
     folder.succeeds(&format!("matmul b.npy b.npy {scaled}"));
     let product = Array::F32(square([6.5, -1.625, 162.5, -203.125]));
     assert_eq!(folder.read("out.npy"), product);
+    for name in ["b", "a", "f16", "bf16"] {
+        folder.succeeds(&format!(
+            "matmul {name}.npy {name}.npy {scaled} --result f32"
+        ));
+        assert_eq!(folder.read("out.npy"), product, "{name}");
+    }
     folder.succeeds(&format!(
         "matmul a.npy a.npy {scaled} --result bf16 --bias bias.npy"
     ));
@@ -95,9 +104,14 @@ fn rounded_and_scaled(square: impl Fn([f32; 4]) -> Data<f32>) {
         (
             "b.npy b.npy -o o.npy --result bf16",
             1,
-            "--result needs a matrix of F8E4M3",
+            "--result bf16 needs F8E4M3 or bf16 and the array has f32",
         ),
-        ("a.npy a.npy -o o.npy --result f32", 2, "bf16"),
+        (
+            "f16.npy f16.npy -o o.npy --result f32 --bias bias.npy",
+            1,
+            "the product has f32",
+        ),
+        ("a.npy a.npy -o o.npy --result f64", 2, "bf16"),
         (
             "a.npy a.npy -o o.npy --scale-rows bias.npy",
             1,
@@ -151,7 +165,7 @@ fn elements_of_8_bits() {
     }
     floats(F8E4M3::from_f32, square);
     floats(F8E5M2::from_f32, square);
-    rounded_and_scaled(square);
+    results_and_scales(square);
 
     let folder = Folder::new();
     folder.matrix("a.npy", 2, 2, &[100_i8, -128, 127, 3]);

@@ -5,7 +5,7 @@ use cuda_std::{F8E4M3, F8E5M2, bf16, f16};
 use rand::{Rng, rngs::StdRng};
 use warpwright::{
     Device, DeviceKind, Error, InvalidKind, Matrix,
-    ops::gemm::{Precision, Rounded, Way},
+    ops::gemm::{Precision, ResultIn, Way},
 };
 use warpwright_gpu::gemm::{
     self,
@@ -122,9 +122,9 @@ eight_bits! {
     F8E5M2: "e5m2";
 }
 
-macro_rules! rounded {
+macro_rules! results {
     ($($result:ident: $name:literal;)*) => { $(
-        impl OfBytes for Rounded<F8E4M3, $result> {
+        impl OfBytes for ResultIn<F8E4M3, $result> {
             const NAME: &'static str = $name;
             const OF_TILES: &'static str = F8E4M3::NAME;
             const ONE_OF: [usize; 2] = [11, 11];
@@ -139,7 +139,7 @@ macro_rules! rounded {
         }
     )* };
 }
-rounded! {
+results! {
     bf16: "e4m3_bf16";
     f16: "e4m3_f16";
 }
@@ -191,8 +191,8 @@ fn e5m2_products() {
 
 #[test]
 fn e4m3_products_with_results_of_16_bits() {
-    products::<Rounded<F8E4M3, bf16>>();
-    products::<Rounded<F8E4M3, f16>>();
+    products::<ResultIn<F8E4M3, bf16>>();
+    products::<ResultIn<F8E4M3, f16>>();
 }
 
 /// Every kernel of `best`: shapes, transpositions, stacks, tails, and parts of k.
@@ -252,8 +252,8 @@ fn every_kernel_of_e5m2_gives_the_products() {
 
 #[test]
 fn every_kernel_of_e4m3_with_results_of_16_bits_gives_the_products() {
-    every_kernel::<Rounded<F8E4M3, bf16>>();
-    every_kernel::<Rounded<F8E4M3, f16>>();
+    every_kernel::<ResultIn<F8E4M3, bf16>>();
+    every_kernel::<ResultIn<F8E4M3, f16>>();
 }
 
 /// A sum beyond the ends of `i32` wraps around. On the CPU executor, where lanes cost time, that of one thread.
@@ -323,8 +323,8 @@ fn each_way_launches_its_kernels() {
     each_way::<i8>("gemm_best_fragments");
     each_way::<F8E4M3>("gemm_best_fragments_small__e4m3");
     each_way::<F8E5M2>("gemm_best_fragments_small__e5m2");
-    each_way::<Rounded<F8E4M3, bf16>>("gemm_best_fragments_small__e4m3_bf16");
-    each_way::<Rounded<F8E4M3, f16>>("gemm_best_fragments_small__e4m3_f16");
+    each_way::<ResultIn<F8E4M3, bf16>>("gemm_best_fragments_small__e4m3_bf16");
+    each_way::<ResultIn<F8E4M3, f16>>("gemm_best_fragments_small__e4m3_f16");
 }
 
 /// Multiplies matrices of any numbers of 8 bits, and of such of one size. Cards of 9.0 have the bits of the CPU executor, and

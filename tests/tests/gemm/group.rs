@@ -4,7 +4,7 @@ use cuda_std::{F8E4M3, F8E5M2, bf16, cpu::Order, f16};
 use rand::{Rng, rngs::StdRng};
 use warpwright::{
     Device, DeviceKind, Error,
-    ops::gemm::{GemmRequest, Rounded},
+    ops::gemm::{GemmRequest, ResultIn},
 };
 use warpwright_tests::{
     compare, data,
@@ -120,9 +120,19 @@ fn members_have_the_bits_that_they_have_alone() {
     check::<i8>(true, |rng| rng.random(), |rng| rng.random());
     let number = |rng: &mut StdRng| F8E4M3::from_f32(rng.random_range(-3.0..3.0));
     check::<F8E4M3>(false, number, |rng| rng.random_range(-3.0..3.0));
-    check::<Rounded<F8E4M3, bf16>>(false, number, |rng| {
+    check::<ResultIn<F8E4M3, bf16>>(false, number, |rng| {
         bf16::from_f32(rng.random_range(-3.0..3.0))
     });
+    check::<ResultIn<f16, f32>>(
+        true,
+        |rng| f16::from_f32(rng.random_range(-3.0..3.0)),
+        |rng| rng.random_range(-3.0..3.0),
+    );
+    check::<ResultIn<bf16, f32>>(
+        true,
+        |rng| bf16::from_f32(rng.random_range(-3.0..3.0)),
+        |rng| rng.random_range(-3.0..3.0),
+    );
     check::<F8E5M2>(
         false,
         |rng| F8E5M2::from_f32(rng.random_range(-3.0..3.0)),

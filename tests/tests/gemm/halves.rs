@@ -3,11 +3,11 @@
 use cuda_std::{bf16, f16};
 use rand::Rng;
 use warpwright::{
-    Device, DeviceKind,
-    ops::gemm::{Precision, Tiles, Way},
+    Device, DeviceKind, Matrix,
+    ops::gemm::{GemmElement, GemmRequest, Precision, ResultIn, Tiles, Way},
 };
 use warpwright_gpu::gemm::{
-    Rung,
+    Element, Rung,
     policy::{LARGE, LINE, SMALL, WGMMA_STEP, skinny_part, wgmma_part, wgmma_size},
 };
 use warpwright_tests::{
@@ -143,7 +143,7 @@ fn same_bits<T: Real>(problems: &[Gemm], usual: Way, rungs: &[&str]) {
         |_| rungs.to_vec(),
         |_, problem| {
             let mut rng = data::generator(13);
-            let operands = problem.operands(|| T::from_real(rng.random_range(-1.0..1.0)));
+            let operands = problem.operands::<T>(|| rng.random_range(-1.0..1.0));
             let usual = Gemm {
                 way: Some(usual),
                 ..*problem
@@ -268,7 +268,8 @@ fn rungs_of_halves_refuse_other_types() {
         let words = device.zeros_matrix::<f32>(16, 24).unwrap();
         let product = device.gemm(&words, &words).transpose_b().variant(rung);
         let told = product.run().map(drop).unwrap_err().to_string();
-        assert!(told.contains("it multiplies f16 and bf16 alone"), "{told}");
+        let why = "it has no kernels for matrices of f32 with a result in f32";
+        assert!(told.contains(why), "{told}");
     }
 }
 
@@ -311,15 +312,67 @@ fn every_kernel_of_bf16_gives_the_same_bits() {
 }
 
 #[test]
+fn every_kernel_of_f16_in_f32_gives_the_same_bits() {
+    every_kernel::<ResultIn<f16, f32>>();
+}
+
+#[test]
+fn every_kernel_of_bf16_in_f32_gives_the_same_bits() {
+    every_kernel::<ResultIn<bf16, f32>>();
+}
+
+/// An element that is rounded is what is not rounded in `f32`: the sums are the same.
+fn is_rounded_at_the_end<T>()
+where
+    T: Real + GemmElement<Factor = T, Scale = f32, Result = T> + Element<Scale = f32>,
+    ResultIn<T, f32>: GemmElement<Factor = T, Scale = f32, Result = f32>,
+{
+    let mut rng = data::generator(37);
+    for device in devices::all() {
+        for [m, n, k] in [[136, 264, 72], [16, 40, 8192], [131, 67, 45]] {
+            let mut matrix = |rows: usize, columns: usize| {
+                let value = |_| T::Factor::from_real(rng.random_range(-1.0..1.0));
+                let values: Vec<T> = (0..rows * columns).map(value).collect();
+                device.upload_matrix(&values, rows, columns).unwrap()
+            };
+            let (a, b) = (matrix(m, k), matrix(k, n));
+            let halves = device.gemm(&a, &b).alpha(1.5).relu().run().unwrap();
+            let words = device.gemm_result_in::<T, f32>(&a, &b);
+            let words = words.alpha(1.5).relu().run().unwrap().to_vec().unwrap();
+            let rounded: Vec<T> = words.iter().map(|it| Element::rounded(*it)).collect();
+            compare::same_bits(&halves.to_vec().unwrap(), &rounded).unwrap();
+            let differ = |(word, half): (&f32, &T)| *word != Element::widen(*half);
+            assert!(words.iter().zip(&rounded).any(differ), "{device:?}");
+        }
+    }
+}
+
+#[test]
+fn results_in_f32_are_those_that_are_rounded_otherwise() {
+    is_rounded_at_the_end::<f16>();
+    is_rounded_at_the_end::<bf16>();
+}
+
+#[test]
 fn parts_are_added_one_after_another() {
     let ways = &Way::OF_HALVES[2..];
     adds_parts::<bf16>(Precision::Exact, WGMMA_STEP, ways, "gemm_best_parts__bf16");
+    adds_parts::<ResultIn<bf16, f32>>(Precision::Exact, WGMMA_STEP, ways, "gemm_best_parts__f32");
+}
+
+/// A request of the product of matrices on a device.
+fn product_of<'a, T: Real>(
+    device: &Device,
+    a: &'a Matrix<T::Factor>,
+    b: &'a Matrix<T::Factor>,
+) -> GemmRequest<'a, T> {
+    device.gemm_of(a.into(), b.into())
 }
 
 /// The sums of parts are rounded to nearest, in order. One sum of all is rounded toward zero.
 pub fn adds_parts<T: Real>(precision: Precision, step: usize, ways: &[Way], adding: &str) {
     const PARTS: usize = 5;
-    let [zero, one, small] = [0.0, 1.0, 3.0 * 2.0_f64.powi(-25)].map(T::from_real);
+    let [zero, one, small] = [0.0, 1.0, 3.0 * 2.0_f64.powi(-25)].map(T::Factor::from_real);
     let k = PARTS * step;
     let mut row = vec![zero; k];
     for first in row.iter_mut().step_by(step).skip(1) {
@@ -327,28 +380,27 @@ pub fn adds_parts<T: Real>(precision: Precision, step: usize, ways: &[Way], addi
     }
     row[0] = one;
     let (rows, column) = (row.repeat(8), vec![one; k * 8]);
-    let columns: Vec<T> = (0..k * 8).map(|i| row[i / 8]).collect();
+    let columns: Vec<T::Factor> = (0..k * 8).map(|i| row[i / 8]).collect();
     for device in devices::all().filter(|device| is_known(device)) {
-        let matrix = |elements: &[T], rows, columns| {
+        let matrix = |elements: &[T::Factor], rows, columns| {
             let matrix = device.upload_matrix(elements, rows, columns);
             matrix.unwrap()
         };
         let (a, ones) = (matrix(&rows, 8, k), matrix(&column, k, 8));
         let (across, ones_along) = (matrix(&columns, k, 8), matrix(&column, 8, k));
+        let multiplied = |a, b| product_of::<T>(device, a, b);
         for way in ways {
             for (parts, expected) in [(1, 0.0), (PARTS, 4.0 * f64::from(f32::EPSILON))] {
                 for (transposes, product) in [
-                    ("nn", device.gemm(&a, &ones)),
-                    ("nt", device.gemm(&a, &ones_along).transpose_b()),
+                    ("nn", multiplied(&a, &ones)),
+                    ("nt", multiplied(&a, &ones_along).transpose_b()),
                     (
                         "tt",
-                        device
-                            .gemm(&across, &ones_along)
-                            .transpose_a()
-                            .transpose_b(),
+                        multiplied(&across, &ones_along).transpose_a().transpose_b(),
                     ),
                 ] {
-                    let mut c = matrix(&[one; 64], 8, 8);
+                    let c = [T::Result::from_real(1.0); 64];
+                    let mut c = device.upload_matrix(&c, 8, 8).unwrap();
                     let minus_one = T::factor(-1.0);
                     let product = product.precision(precision).way(*way);
                     let product = product.parts(parts).add_to(minus_one, &mut c);
@@ -380,61 +432,73 @@ pub fn adds_parts<T: Real>(precision: Precision, step: usize, ways: &[Way], addi
 }
 
 /// Infinities and NaN where a tile of A and B goes beyond the matrices reach no other element.
-#[test]
-fn what_is_outside_reaches_nothing() {
+fn nothing_is_outside<T: Real>() {
+    let [zero, infinity] = [0.0, f64::INFINITY].map(T::Factor::from_real);
     for device in devices::all() {
         for way in Way::OF_HALVES {
-            let mut host = vec![bf16::INFINITY; 40 * 40];
+            let mut host = vec![infinity; 40 * 40];
             for row in host.chunks_mut(40).skip(8).take(16) {
-                row[8..32].fill(bf16::ZERO);
+                row[8..32].fill(zero);
             }
             let all = device.upload_matrix(&host, 40, 40).unwrap();
             let a = all.rect(8..24, 8..32).unwrap();
-            let product = device.gemm(a, a).transpose_b().way(way);
-            let product = product.run().unwrap();
-            let sum = product.to_vec().unwrap();
-            assert_eq!(sum, vec![bf16::ZERO; 16 * 16], "{device:?} {way:?}");
+            let product = device.gemm_of::<T>(a, a).transpose_b().way(way);
+            let sum = product.run().unwrap().to_vec().unwrap();
+            let expected = [T::Result::from_real(0.0); 16 * 16];
+            compare::same_bits(&sum, &expected).unwrap();
         }
     }
 }
 
-/// The kernels are those that were asked for, and where tensor maps do not take A or B those of fragments.
 #[test]
-fn each_way_launches_its_kernels() {
+fn what_is_outside_reaches_nothing() {
+    nothing_is_outside::<bf16>();
+    nothing_is_outside::<ResultIn<bf16, f32>>();
+}
+
+/// The kernels are those that were asked for, and where tensor maps do not take A or B those of fragments.
+fn each_way<T: Real>(name: &str) {
+    let one = T::Factor::from_real(1.0);
     for device in devices::all().filter(|device| is_known(device)) {
-        let all = device
-            .upload_matrix(&vec![f16::ONE; 24 * 24], 24, 24)
-            .unwrap();
+        let all = device.upload_matrix(&[one; 24 * 24], 24, 24).unwrap();
         for (left, is_aligned) in [(8, true), (4, false)] {
             let kernels = [
-                "gemm_best_fragments",
-                "gemm_best_fragments",
-                "gemm_best_wgmma__f16_256_nn",
-                "gemm_best_wgmma__f16_128_nn",
-                "gemm_best_wgmma__f16_64_nn",
-                "gemm_best_skinny__f16_16_across",
+                format!("gemm_best_fragments__{name}_nn"),
+                format!("gemm_best_fragments_small__{name}_nn"),
+                format!("gemm_best_wgmma__{name}_256_nn"),
+                format!("gemm_best_wgmma__{name}_128_nn"),
+                format!("gemm_best_wgmma__{name}_64_nn"),
+                format!("gemm_best_skinny__{name}_16_across"),
             ];
             for (way, kernel) in Way::OF_HALVES.into_iter().zip(kernels) {
                 let a = all.rect(0..16, left..left + 16).unwrap();
-                let product = device.gemm(a, a).way(way).prepare().unwrap();
-                let expected = match is_aligned {
-                    false => "gemm_best_fragments",
-                    true => kernel,
-                };
+                let product = device.gemm_of::<T>(a, a).way(way).prepare().unwrap();
                 let kernels = product.kernels();
-                let is_expected = kernels.len() == 1 && kernels[0].starts_with(expected);
+                let is_expected = match is_aligned || matches!(way, Way::Registers(_)) {
+                    true => kernels == [kernel],
+                    false => kernels.len() == 1 && kernels[0].starts_with("gemm_best_fragments"),
+                };
                 assert!(is_expected, "{device:?} {way:?} {is_aligned}: {kernels:?}");
             }
         }
         // A column whose elements are adjacent is a row, too.
-        let column = device.upload_matrix(&[f16::ONE; 24], 24, 1).unwrap();
-        let product = device.gemm(&all, &column).way(Way::Skinny);
+        let column = device.upload_matrix(&[one; 24], 24, 1).unwrap();
+        let product = product_of::<T>(device, &all, &column).way(Way::Skinny);
         let mut product = product.prepare().unwrap();
-        assert_eq!(product.kernels(), ["gemm_best_skinny__f16_16_along"]);
+        let kernel = format!("gemm_best_skinny__{name}_16_along");
+        assert_eq!(product.kernels(), [kernel]);
         product.enqueue().unwrap();
         let sums = product.output().unwrap().to_vec().unwrap();
-        assert_eq!(sums, [f16::from_f32(24.0); 24], "{device:?}");
+        let expected = [T::Result::from_real(24.0); 24];
+        compare::same_bits(&sums, &expected).unwrap();
     }
+}
+
+#[test]
+fn each_way_launches_its_kernels() {
+    each_way::<f16>("f16");
+    each_way::<ResultIn<f16, f32>>("f16_f32");
+    each_way::<ResultIn<bf16, f32>>("bf16_f32");
 }
 
 /// The sizes of tiles that were the faster ones on an H100, which has 132 multiprocessors.

@@ -2,10 +2,17 @@
 //! normal product; with a `k` of a few terms and of many. Each sum is within the bound of docs/NUMBERS.md of the sum in twice
 //! the precision. Variants that add in the order of k have the same bits everywhere.
 
-use cuda_std::{bf16, f16};
+use cuda_std::{bf16, cpu::Order, f16};
 use rand::{Rng, rngs::StdRng};
-use warpwright::ops::gemm::Way;
-use warpwright_tests::{cases, data, devices::Executor};
+use warpwright::{
+    Device,
+    ops::gemm::{ResultIn, Way},
+};
+use warpwright_tests::{
+    cases, compare, data,
+    devices::{self, Executor},
+    number::Number,
+};
 
 use super::{
     TRANSPOSES,
@@ -24,18 +31,18 @@ enum Kind {
     Tiny,
 }
 
-/// The number of subnormal numbers of each sign, and 1.
+/// The number of subnormal numbers of A of each sign, and 1.
 fn subnormals<T: Real>() -> u64 {
-    let rounding = T::ROUNDED.map_or(T::ROUNDING, |[relative, _]| relative);
+    let rounding = T::HALVES.map_or(T::Factor::ROUNDING, |[relative, _]| relative);
     (0.5 / rounding) as u64
 }
 
 fn operands<T: Real>(problem: &Gemm, kind: Kind, rng: &mut StdRng) -> Operands<T> {
-    let root = T::GREATEST.real().sqrt();
+    let root = T::Factor::GREATEST.real().sqrt();
     let mut number = |range: f64| rng.random_range(-range..range);
     match kind {
         Kind::Cancelling => {
-            let mut operands = problem.operands(|| T::from_real(number(1.0)));
+            let mut operands = problem.operands::<T>(|| number(1.0));
             let [a, b] = problem.transpose;
             let half = problem.k / 2;
             for k in 0..half {
@@ -45,24 +52,26 @@ fn operands<T: Real>(problem: &Gemm, kind: Kind, rng: &mut StdRng) -> Operands<T
                 }
                 for column in 0..problem.n {
                     let value = operands.b.at(k, column, b).real() * (number(0.01) - 1.0);
-                    operands.b.put([half + k, column], b, T::from_real(value));
+                    operands
+                        .b
+                        .put([half + k, column], b, T::Factor::from_real(value));
                 }
             }
             operands
         }
         Kind::Sizes { range } => problem.operands(|| {
             let size = f64::from(range) * number(1.0);
-            T::from_real(number(1.0) * size.round().exp2())
+            number(1.0) * size.round().exp2()
         }),
         Kind::Subnormal => {
-            let mut operands = problem.operands(|| T::from_real(number(1.0) * root));
+            let mut operands = problem.operands::<T>(|| number(1.0) * root);
             for value in &mut operands.a.all {
                 let bits = number(subnormals::<T>() as f64).abs() as u64;
-                *value = T::from_low_bits(bits.max(1));
+                *value = T::Factor::from_low_bits(bits.max(1));
             }
             operands
         }
-        Kind::Tiny => problem.operands(|| T::from_real(number(1.0) / root / 1024.0)),
+        Kind::Tiny => problem.operands(|| number(1.0) / root / 1024.0),
     }
 }
 
@@ -117,9 +126,47 @@ fn hard_sums_of_f64() {
 #[test]
 fn hard_sums_of_f16() {
     hard::<f16>(4, &Way::OF_HALVES);
+    hard::<ResultIn<f16, f32>>(4, &Way::OF_HALVES);
 }
 
 #[test]
 fn hard_sums_of_bf16() {
     hard::<bf16>(20, &Way::OF_HALVES);
+    hard::<ResultIn<bf16, f32>>(20, &Way::OF_HALVES);
+}
+
+fn bits_of_tensor_cores<T: Real>() {
+    let [m, n, k] = [65, 70, 100];
+    let mut rng = data::generator(17);
+    // Terms of very different magnitudes, some of them subnormal, that cancel in part.
+    let mut values = |count: usize| -> Vec<T::Factor> {
+        let value = |_| {
+            let exponent = rng.random_range(-20..=4);
+            T::Factor::from_real(rng.random_range(-1.0..1.0) * 2.0_f64.powi(exponent))
+        };
+        (0..count).map(value).collect()
+    };
+    let (a, b) = (values(m * k), values(k * n));
+    let product = |device: &Device| {
+        let a = device.upload_matrix(&a, m, k).unwrap();
+        let b = device.upload_matrix(&b, k, n).unwrap();
+        let product = device.gemm_of::<T>((&a).into(), (&b).into()).run().unwrap();
+        product.to_vec().unwrap()
+    };
+    let expected = product(&devices::cpu_in(Order::Backward));
+    for device in devices::all() {
+        let capability = device.info().compute_capability;
+        if capability.is_none_or(|(major, _)| major == 9) {
+            compare::same_bits(&product(device), &expected).unwrap();
+        }
+    }
+}
+
+/// The CPU executor adds as compute capability 9.0 does, to the bit.
+#[test]
+fn best_of_16_bits_is_the_same_on_the_cpu_and_on_9_0() {
+    bits_of_tensor_cores::<f16>();
+    bits_of_tensor_cores::<bf16>();
+    bits_of_tensor_cores::<ResultIn<f16, f32>>();
+    bits_of_tensor_cores::<ResultIn<bf16, f32>>();
 }

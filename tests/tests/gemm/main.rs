@@ -9,10 +9,13 @@ mod precision;
 mod problem;
 mod stacks;
 
-use cuda_std::{bf16, cpu::Order, f16};
+use cuda_std::{bf16, f16};
 use problem::{FACTORS, Gemm, MARGINS, Real, plain, variants};
 use rand::Rng;
-use warpwright::{Device, Error, ops::gemm::Way};
+use warpwright::{
+    Error,
+    ops::gemm::{ResultIn, Way},
+};
 use warpwright_gpu::gemm::{
     Variant,
     policy::{BEST_MOST_K, BEST_STEP, LARGE, SMALL, best_cut, tensor_size},
@@ -20,6 +23,7 @@ use warpwright_gpu::gemm::{
 use warpwright_tests::{
     cases, compare, data,
     devices::{self, Executor},
+    number::Number,
 };
 
 const TRANSPOSES: [[bool; 2]; 4] = [[false, false], [true, false], [false, true], [true, true]];
@@ -105,7 +109,7 @@ fn check_all<T: Real>() {
         |_| variants::<T>(),
         |_, problem| {
             let mut rng = data::generator((problem.m * 31 + problem.n * 17 + problem.k) as u64);
-            Ok(problem.operands(|| T::from_real(rng.random_range(-1.0..1.0))))
+            Ok(problem.operands::<T>(|| rng.random_range(-1.0..1.0)))
         },
         |device, problem, operands, variant| problem.check::<T>(device, operands, variant),
     );
@@ -131,6 +135,16 @@ fn bf16_products() {
     check_all::<bf16>();
 }
 
+#[test]
+fn f16_products_in_f32() {
+    check_all::<ResultIn<f16, f32>>();
+}
+
+#[test]
+fn bf16_products_in_f32() {
+    check_all::<ResultIn<bf16, f32>>();
+}
+
 /// As many large tiles as there are multiprocessors, which are taken, and one less, which are cut smaller: whole and
 /// aligned ones, and ones that are neither.
 fn tiles_of_both_sizes<T: Real>() {
@@ -148,7 +162,7 @@ fn tiles_of_both_sizes<T: Real>() {
                         ..plain(executor, [m, n, k])
                     };
                     let mut rng = data::generator(11);
-                    let operands = problem.operands(|| T::from_real(rng.random_range(-1.0..1.0)));
+                    let operands = problem.operands(|| rng.random_range(-1.0..1.0));
                     let outcome = problem.check::<T>(device, &operands, "best");
                     assert!(outcome.is_ok(), "{device:?} {problem:?}: {outcome:?}");
                 }
@@ -163,6 +177,8 @@ fn tiles_of_both_sizes_give_the_products() {
     tiles_of_both_sizes::<f64>();
     tiles_of_both_sizes::<f16>();
     tiles_of_both_sizes::<bf16>();
+    tiles_of_both_sizes::<ResultIn<f16, f32>>();
+    tiles_of_both_sizes::<ResultIn<bf16, f32>>();
 }
 
 /// All kernels of `f64`, of which the device and the shape choose some: whole tiles and others, depths around those of a ring,
@@ -198,7 +214,7 @@ fn every_kernel_of_f64_gives_the_products() {
         |_| vec!["best"],
         |_, problem| {
             let mut rng = data::generator(13);
-            Ok(problem.operands(|| rng.random_range(-1.0..1.0)))
+            Ok(problem.operands::<f64>(|| rng.random_range(-1.0..1.0)))
         },
         |device, problem, operands, variant| {
             let got = problem.by_the_library(device, operands, variant);
@@ -246,16 +262,16 @@ fn whole_numbers<T: Real>() {
         |_| variants::<T>(),
         |_, problem| {
             let mut rng = data::generator(5);
-            Ok(problem.operands(|| T::from_real(f64::from(rng.random_range(-9_i8..=9)))))
+            Ok(problem.operands::<T>(|| rng.random_range(-9_i8..=9).into()))
         },
         |device, problem, operands, variant| {
             let got = problem.by_the_library(device, operands, variant);
             let got = got.map_err(|error| error.to_string())?;
-            let want: Vec<T> = (0..problem.m * problem.n)
+            let want: Vec<T::Result> = (0..problem.m * problem.n)
                 .map(|at| {
                     let pairs = problem.pairs(operands, at / problem.n, at % problem.n);
                     let sum: i64 = pairs.map(|(a, b)| a.real() as i64 * b.real() as i64).sum();
-                    T::from_real(sum as f64)
+                    T::Result::from_real(sum as f64)
                 })
                 .collect();
             compare::same_bits(&got, &want)
@@ -269,6 +285,8 @@ fn small_whole_numbers_are_exact() {
     whole_numbers::<f64>();
     whole_numbers::<f16>();
     whole_numbers::<bf16>();
+    whole_numbers::<ResultIn<f16, f32>>();
+    whole_numbers::<ResultIn<bf16, f32>>();
 }
 
 /// NaN and infinities in A and B reach the elements that they belong to, and no others: not even where a
@@ -291,14 +309,16 @@ fn specials<T: Real>() {
             let mut rng = data::generator(7);
             // Their sums are exact in every order.
             let mut quarters = || f64::from(rng.random_range(2_u8..=4)) / 4.0;
-            let mut operands = problem.operands(|| T::from_real(quarters()));
+            let mut operands = problem.operands::<T>(&mut quarters);
             let [a, b] = problem.transpose;
-            operands.a.put([3, 20], a, T::from_real(f64::NAN));
-            operands.a.put([129, 0], a, T::from_real(f64::INFINITY));
+            operands.a.put([3, 20], a, T::Factor::from_real(f64::NAN));
+            operands
+                .a
+                .put([129, 0], a, T::Factor::from_real(f64::INFINITY));
             operands
                 .b
-                .put([20, 130], b, T::from_real(f64::NEG_INFINITY));
-            operands.b.put([7, 64], b, T::from_real(f64::NAN));
+                .put([20, 130], b, T::Factor::from_real(f64::NEG_INFINITY));
+            operands.b.put([7, 64], b, T::Factor::from_real(f64::NAN));
             Ok(operands)
         },
         |device, problem, operands, variant| {
@@ -324,56 +344,52 @@ fn nan_and_infinities_come_through_where_they_belong() {
     specials::<f64>();
     specials::<f16>();
     specials::<bf16>();
+    specials::<ResultIn<f16, f32>>();
+    specials::<ResultIn<bf16, f32>>();
 }
 
 fn not_read<T: Real>() {
-    let all = |values: &[f64]| -> Vec<T> { values.iter().map(|it| T::from_real(*it)).collect() };
-    let same = |got: warpwright::Matrix<T>, want: &[f64]| {
+    fn all<N: Number>(values: &[f64]) -> Vec<N> {
+        values.iter().map(|it| N::from_real(*it)).collect()
+    }
+    let same = |got: warpwright::Matrix<T::Result>, want: &[f64]| {
         compare::same_bits(&got.to_vec().unwrap(), &all(want)).unwrap();
     };
     for device in devices::all() {
         for variant in variants::<T>() {
-            let nan = device.upload_matrix(&all(&[f64::NAN; 6]), 2, 3).unwrap();
-            let one = device.upload_matrix(&all(&[1.0; 6]), 3, 2).unwrap();
+            let factors = |value: f64, rows, columns| {
+                let values = all::<T::Factor>(&[value; 6]);
+                device.upload_matrix(&values, rows, columns).unwrap()
+            };
+            let (nan, one) = (factors(f64::NAN, 2, 3), factors(1.0, 3, 2));
+            let product = |a, b| device.gemm_of::<T>(a, b).variant(variant);
             let c = device.upload_matrix(&all(&[f64::NAN; 9]), 3, 3).unwrap();
             // beta = 0: C.
-            let request = device.gemm(&one, &one).transpose_b().variant(variant);
+            let request = product((&one).into(), (&one).into()).transpose_b();
             same(request.output_to(c).run().unwrap(), &[2.0; 9]);
             // alpha = 0: A and B; -0 stays.
             let c = device.upload_matrix(&all(&[3.0, -0.0, 1.0, f64::INFINITY]), 2, 2);
-            let request = device
-                .gemm(&nan, &one)
-                .alpha(T::factor(0.0))
-                .variant(variant);
+            let request = product((&nan).into(), (&one).into()).alpha(T::factor(0.0));
             let c = request.add_to(T::factor(2.0), c.unwrap()).run().unwrap();
             same(c, &[6.0, -0.0, 2.0, f64::INFINITY]);
             // Neither.
-            let request = device
-                .gemm(&nan, &one)
-                .alpha(T::factor(-0.0))
-                .variant(variant);
+            let request = product((&nan).into(), (&one).into()).alpha(T::factor(-0.0));
             same(request.run().unwrap(), &[0.0; 4]);
             // k = 0: not even alpha.
             let (a, b) = (
-                device.zeros_matrix::<T>(2, 0),
-                device.zeros_matrix::<T>(0, 2),
+                device.zeros_matrix::<T::Factor>(2, 0),
+                device.zeros_matrix::<T::Factor>(0, 2),
             );
             let (a, b) = (a.unwrap(), b.unwrap());
             let c = device
                 .upload_matrix(&all(&[1.0, 2.0, -0.0, 4.0]), 2, 2)
                 .unwrap();
-            let request = device
-                .gemm(&a, &b)
-                .alpha(T::factor(f64::NAN))
-                .variant(variant);
+            let request = product((&a).into(), (&b).into()).alpha(T::factor(f64::NAN));
             same(
                 request.add_to(T::factor(-1.0), c).run().unwrap(),
                 &[-1.0, -2.0, 0.0, -4.0],
             );
-            same(
-                device.gemm(&a, &b).variant(variant).run().unwrap(),
-                &[0.0; 4],
-            );
+            same(product((&a).into(), (&b).into()).run().unwrap(), &[0.0; 4]);
         }
     }
 }
@@ -384,6 +400,8 @@ fn what_is_not_read_does_not_come_through() {
     not_read::<f64>();
     not_read::<f16>();
     not_read::<bf16>();
+    not_read::<ResultIn<f16, f32>>();
+    not_read::<ResultIn<bf16, f32>>();
 }
 
 /// Factors are not rounded to elements, and an element of the result is rounded once.
@@ -416,40 +434,6 @@ fn sums_of_best_are_rounded_toward_zero() {
     };
     assert_eq!(sum("best"), 0.0);
     assert_eq!(sum("naive"), f32::EPSILON);
-}
-
-fn bits_of_tensor_cores<T: Real>() {
-    let [m, n, k] = [65, 70, 100];
-    let mut rng = data::generator(17);
-    // Terms of very different magnitudes, some of them subnormal, that cancel in part.
-    let mut values = |count: usize| -> Vec<T> {
-        let value = |_| {
-            let exponent = rng.random_range(-20..=4);
-            T::from_real(rng.random_range(-1.0..1.0) * 2.0_f64.powi(exponent))
-        };
-        (0..count).map(value).collect()
-    };
-    let (a, b) = (values(m * k), values(k * n));
-    let product = |device: &Device| {
-        let a = device.upload_matrix(&a, m, k).unwrap();
-        let b = device.upload_matrix(&b, k, n).unwrap();
-        let product = device.gemm(&a, &b).variant("best").run().unwrap();
-        product.to_vec().unwrap()
-    };
-    let expected = product(&devices::cpu_in(Order::Backward));
-    for device in devices::all() {
-        let capability = device.info().compute_capability;
-        if capability.is_none_or(|(major, _)| major == 9) {
-            compare::same_bits(&product(device), &expected).unwrap();
-        }
-    }
-}
-
-/// The CPU executor adds as compute capability 9.0 does, to the bit.
-#[test]
-fn best_of_16_bits_is_the_same_on_the_cpu_and_on_9_0() {
-    bits_of_tensor_cores::<f16>();
-    bits_of_tensor_cores::<bf16>();
 }
 
 #[test]

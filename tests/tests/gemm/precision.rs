@@ -98,7 +98,7 @@ fn is_right_everywhere(precision: Precision, ways: &[Way]) {
         |_| vec!["best"],
         |_, problem| {
             let mut rng = data::generator(23);
-            let operands = problem.operands(|| rng.random_range(-1.0_f32..1.0));
+            let operands = problem.operands::<f32>(|| rng.random_range(-1.0_f32..1.0).into());
             let usual = Gemm {
                 way: Some(WAYS[1]),
                 ..*problem

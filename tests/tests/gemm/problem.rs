@@ -6,7 +6,7 @@ use cuda_std::{F8E4M3, F8E5M2, FloatExt, bf16, f16};
 
 use warpwright::{
     Device, Matrix, MatrixRectMut, Vector,
-    ops::gemm::{GemmElement, GemmRequest, Precision, Rounded, Way},
+    ops::gemm::{GemmElement, GemmRequest, Precision, ResultIn, Way},
 };
 use warpwright_gpu::gemm::{Element, Matrices, Rung, Scalar, Variant};
 use warpwright_tests::{
@@ -25,10 +25,12 @@ pub trait Multiplied: GemmElement<Result: Debug> + Debug {
     fn factor(value: f64) -> Self::Scale;
 }
 
-/// A type of floats, and what the tests know of it.
-pub trait Real: Multiplied + GemmElement<Factor = Self, Result = Self> + Number {
-    /// If the sums are rounded to elements once more: half the distance from 1 to the next element, and from 0 to the least.
-    /// Then `best` and others have an order of additions of their own.
+/// The types of a product of floats, and what the tests know of them.
+pub trait Real: Multiplied<Factor: Number, Result: Number> {
+    /// If A and B are of 16 bits: half the distance from 1 to the next element, and from 0 to the least. Then `best` and others
+    /// have an order of additions of their own.
+    const HALVES: Option<[f64; 2]>;
+    /// If the sums are rounded to elements of C once more: the same distances of those.
     const ROUNDED: Option<[f64; 2]>;
     /// The error of `gelu` of 1.
     const GELU: f64;
@@ -42,6 +44,7 @@ macro_rules! reals {
             }
         }
         impl Real for $ty {
+            const HALVES: Option<[f64; 2]> = $rounded;
             const ROUNDED: Option<[f64; 2]> = $rounded;
             const GELU: f64 = $gelu;
         }
@@ -54,7 +57,18 @@ reals! {
     bf16: f32, 1.0 / 65_536.0, Some([bf16::EPSILON.to_f64_const() / 2.0, bf16::MIN_POSITIVE_SUBNORMAL.to_f64_const() / 2.0]);
 }
 
-macro_rules! bytes {
+macro_rules! in_f32 {
+    ($($ty:ident)*) => { $(
+        impl Real for ResultIn<$ty, f32> {
+            const HALVES: Option<[f64; 2]> = $ty::HALVES;
+            const ROUNDED: Option<[f64; 2]> = None;
+            const GELU: f64 = <f32 as Real>::GELU;
+        }
+    )* };
+}
+in_f32! { f16 bf16 }
+
+macro_rules! multiplied {
     ($($ty:ty: $factor:ident;)*) => { $(
         impl Multiplied for $ty {
             fn factor(value: f64) -> $factor {
@@ -63,12 +77,14 @@ macro_rules! bytes {
         }
     )* };
 }
-bytes! {
+multiplied! {
     i8: i32;
     F8E4M3: f32;
     F8E5M2: f32;
-    Rounded<F8E4M3, bf16>: f32;
-    Rounded<F8E4M3, f16>: f32;
+    ResultIn<F8E4M3, bf16>: f32;
+    ResultIn<F8E4M3, f16>: f32;
+    ResultIn<f16, f32>: f32;
+    ResultIn<bf16, f32>: f32;
 }
 
 /// None; one that keeps 16-byte loads aligned; one that does not.
@@ -187,9 +203,13 @@ impl Gemm {
         self.count * self.m
     }
 
-    pub fn operands<T: Real>(&self, value: impl FnMut() -> T) -> Operands<T> {
+    /// Those with the nearest elements to some values.
+    pub fn operands<T: Real>(&self, value: impl FnMut() -> f64) -> Operands<T> {
         let value = RefCell::new(value);
-        self.operands_of(|| value.borrow_mut()(), || value.borrow_mut()())
+        self.operands_of(
+            || T::Factor::from_real(value.borrow_mut()()),
+            || T::Result::from_real(value.borrow_mut()()),
+        )
     }
 
     /// Those of A and B, and those of C and the bias.
@@ -283,7 +303,7 @@ impl Gemm {
     }
 
     /// Against sums of twice the precision: `k` roundings of the sum, those of the two scales, of the two factors and of the
-    /// bias. A sum of 16-bit elements may lose twice as much, and 16 more, and is rounded to an element. One of planes has a
+    /// bias. A sum of 16-bit elements may lose twice as much, and 16 more, and may be rounded to an element. One of planes has a
     /// rounding for each 64 products, and a few. A rounding to a subnormal number loses at most the least number. The slope of
     /// `gelu` is below 1.13.
     pub fn near_the_truth<T: Real>(
@@ -291,7 +311,7 @@ impl Gemm {
         operands: &Operands<T>,
         row: usize,
         column: usize,
-        got: T,
+        got: T::Result,
     ) -> Outcome {
         let [alpha, beta] = self.factors;
         let pairs = || {
@@ -302,7 +322,7 @@ impl Gemm {
             return Err("the oracle gave an integer".to_owned());
         };
         // Tensor cores align a subnormal element of 16 bits as the least normal one.
-        let normal = T::ROUNDED.map_or(0.0, |[relative, least]| least / relative);
+        let normal = T::HALVES.map_or(0.0, |[relative, least]| least / relative);
         let size = |x: f64| if x == 0.0 { 0.0 } else { x.abs().max(normal) };
         let magnitude: f64 = pairs().map(|(a, b)| size(a) * size(b)).sum();
         let old = if beta == 0.0 {
@@ -324,15 +344,15 @@ impl Gemm {
         // The oracle rounds its last five operations.
         let rounding = 5.0 * f64::EPSILON * magnitude;
         let mut value = scale.mul_add(value, beta * old) + bias;
-        let roundings = match (T::ROUNDED, self.precision) {
+        let roundings = match (T::HALVES, self.precision) {
             (_, Precision::Bf16x6) => self.k / 64 + 64 + 6,
             // The elements' two roundings, each 2^13 of those of a sum, and 2 for each product.
             (_, Precision::Tf32) => (1 << 14) + 4 + 2 * (self.k + 8) + 6,
             (None, _) => self.k + 6,
             (Some(_), _) => 2 * (self.k + 11),
         };
-        let mut bound = compare::sum_bound::<T>(roundings, magnitude)
-            + roundings as f64 * T::SMALLEST
+        let mut bound = compare::sum_bound::<T::Factor>(roundings, magnitude)
+            + roundings as f64 * T::Factor::SMALLEST
             + rounding;
         match self.tail.activation {
             Some(Activation::Relu) => value = value.max(0.0),
@@ -481,7 +501,12 @@ impl Gemm {
     }
 
     /// Checks C and its margin, as a variant has left them.
-    pub fn is_right<T: Real>(&self, operands: &Operands<T>, variant: &str, got: &[T]) -> Outcome {
+    pub fn is_right<T: Real>(
+        &self,
+        operands: &Operands<T>,
+        variant: &str,
+        got: &[T::Result],
+    ) -> Outcome {
         for row in 0..self.rows() {
             for column in 0..self.n {
                 let at = operands.c.place(row, column);
@@ -490,7 +515,7 @@ impl Gemm {
             }
         }
         let mut all = self.all_by_the_book(operands);
-        let is_exact = T::ROUNDED.is_none() && self.precision == Precision::Exact;
+        let is_exact = T::HALVES.is_none() && self.precision == Precision::Exact;
         let in_order = variant
             .parse()
             .is_ok_and(|variant| matches!(T::rung(variant), Rung::InOrder(_)));

@@ -2,10 +2,11 @@
 
 use cuda_std::{FloatExt, bf16, f16};
 use rand::Rng;
-
+use warpwright::ops::gemm::ResultIn;
 use warpwright_tests::{
     cases, data,
     devices::{self, Executor},
+    number::Number,
 };
 
 use super::{
@@ -35,7 +36,7 @@ fn stacks<T: Real>() {
         |_| variants::<T>(),
         |_, problem| {
             let mut rng = data::generator(19);
-            Ok(problem.operands(|| T::from_real(rng.random_range(-3.0..3.0))))
+            Ok(problem.operands::<T>(|| rng.random_range(-3.0..3.0)))
         },
         |device, problem, operands, variant| problem.check::<T>(device, operands, variant),
     );
@@ -47,23 +48,27 @@ fn stacks_with_a_bias_and_an_activation() {
     stacks::<f64>();
     stacks::<f16>();
     stacks::<bf16>();
+    stacks::<ResultIn<f16, f32>>();
+    stacks::<ResultIn<bf16, f32>>();
 }
 
 /// The Gaussian error linear unit over its whole range, beyond it, and for what is no number.
 fn gelu_of<T: Real>() {
-    let values: Vec<T> = (-4000..=4000_i32)
+    let values: Vec<T::Factor> = (-4000..=4000_i32)
         .map(|i| f64::from(i) / 400.0)
         .chain([1e-3, -1e-3, 60_000.0, -60_000.0, f64::INFINITY])
-        .map(T::from_real)
+        .map(T::Factor::from_real)
         .collect();
-    let one = [T::from_real(1.0)];
+    let one = [T::Factor::from_real(1.0)];
     for device in devices::all() {
         let (a, b) = (
             device.upload_matrix(&values, values.len(), 1),
             device.upload_matrix(&one, 1, 1),
         );
         let (a, b) = (a.unwrap(), b.unwrap());
-        let got = device.gemm(&a, &b).gelu().run().unwrap().to_vec().unwrap();
+        let product = |a| device.gemm_of::<T>(a, (&b).into());
+        let got = product((&a).into()).gelu().run().unwrap();
+        let got = got.to_vec().unwrap();
         for (x, got) in values.iter().zip(got) {
             let (x, got) = (x.real(), got.real());
             let expected = x * x.norm_cdf();
@@ -81,9 +86,10 @@ fn gelu_of<T: Real>() {
             );
         }
         let nan = device
-            .upload_matrix(&[T::from_real(f64::NAN)], 1, 1)
+            .upload_matrix(&[T::Factor::from_real(f64::NAN)], 1, 1)
             .unwrap();
-        for request in [device.gemm(&nan, &b).gelu(), device.gemm(&nan, &b).relu()] {
+        let nan = || product((&nan).into());
+        for request in [nan().gelu(), nan().relu()] {
             assert!(request.run().unwrap().to_vec().unwrap()[0].real().is_nan());
         }
     }
@@ -95,6 +101,8 @@ fn gelu_is_within_its_bounds() {
     gelu_of::<f64>();
     gelu_of::<f16>();
     gelu_of::<bf16>();
+    gelu_of::<ResultIn<f16, f32>>();
+    gelu_of::<ResultIn<bf16, f32>>();
 }
 
 #[test]
