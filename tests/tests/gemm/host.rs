@@ -39,6 +39,13 @@ impl<T: Copy> Host<T> {
         self.all[self.place_of([row, column], transposed)]
     }
 
+    /// The elements from (row, column) on: along the row, or down the column.
+    pub fn line(&self, row: usize, column: usize, down: bool) -> impl Iterator<Item = T> + '_ {
+        let step = if down { self.ld().max(1) } else { 1 };
+        let from = self.all.get(self.place(row, column)..).unwrap_or_default();
+        from.iter().step_by(step).copied()
+    }
+
     /// Sets element (row, column), or of the transpose.
     pub fn put(&mut self, at: [usize; 2], transposed: bool, value: T) {
         let place = self.place_of(at, transposed);

@@ -249,20 +249,16 @@ impl Gemm {
         let first = |height: usize, is_shared: bool| if is_shared { 0 } else { number * height };
         let above_a = first(if a { self.k } else { self.m }, self.shared[0]);
         let above_b = first(if b { self.n } else { self.k }, self.shared[1]);
-        let at =
-            |host: &Host<T::Factor>, above: usize, [row, column]: [usize; 2], transposed: bool| {
-                let [row, column] = if transposed {
-                    [column, row]
-                } else {
-                    [row, column]
-                };
-                host.at(above + row, column, false)
-            };
+        let of_a = match a {
+            true => operands.a.line(above_a, row, true),
+            false => operands.a.line(above_a + row, 0, false),
+        };
+        let of_b = match b {
+            true => operands.b.line(above_b + column, 0, false),
+            false => operands.b.line(above_b, column, true),
+        };
         let k = if self.factors[0] == 0.0 { 0 } else { self.k };
-        (0..k).map(move |k| {
-            let of_a = at(&operands.a, above_a, [row, k], a);
-            (of_a, at(&operands.b, above_b, [k, column], b))
-        })
+        of_a.zip(of_b).take(k)
     }
 
     /// What the documentation says, operation by operation: the same bits everywhere, except for `best` of 16-bit types.
@@ -314,17 +310,17 @@ impl Gemm {
         got: T::Result,
     ) -> Outcome {
         let [alpha, beta] = self.factors;
-        let pairs = || {
-            self.pairs(operands, row, column)
-                .map(|(a, b)| (a.real(), b.real()))
-        };
-        let Total::Real { value, .. } = oracle::real_dot(pairs()) else {
+        let pairs: Vec<(f64, f64)> = self
+            .pairs(operands, row, column)
+            .map(|(a, b)| (a.real(), b.real()))
+            .collect();
+        let Total::Real { value, .. } = oracle::real_dot(pairs.iter().copied()) else {
             return Err("the oracle gave an integer".to_owned());
         };
         // Tensor cores align a subnormal element of 16 bits as the least normal one.
         let normal = T::HALVES.map_or(0.0, |[relative, least]| least / relative);
         let size = |x: f64| if x == 0.0 { 0.0 } else { x.abs().max(normal) };
-        let magnitude: f64 = pairs().map(|(a, b)| size(a) * size(b)).sum();
+        let magnitude: f64 = pairs.iter().map(|(a, b)| size(*a) * size(*b)).sum();
         let old = if beta == 0.0 {
             0.0
         } else {
