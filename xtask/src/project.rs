@@ -168,8 +168,8 @@ const PRODUCT_OF_MATRICES: &str = "two resident blocks leave 128 registers, of w
 const DOUBLES: &str = "128 of 255 registers are sums of 64 bits: up to 14 others spill on 9.0, where tensor cores multiply, \
                        and none on older architectures";
 
-const HALVES: &str =
-    "two resident blocks leave 128 registers, of which 64 are sums: up to four others spill";
+const HALVES: &str = "two resident blocks leave 128 registers, of which 64 are sums: up to four others spill, and of \
+                      products with results in `f32` up to 40, all behind the loop of products";
 
 const TWO_SUMS: &str = "128 sums of all steps and those of one take nearly all registers: six numbers of a tile are kept in memory, and read before and behind the loop of products";
 const BYTES: &str = "four resident blocks leave 128 registers: on 7.5, whose tensor cores do not multiply numbers of 8 \
