@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let cards = recorded_cards(&benches, &parts);
     parts.retain(|(path, _)| cards.contains(&card(path)));
     benches = together(BENCH, benches, parts);
-    let counted = records_where(counters::SUFFIX, same_day)?;
+    let counted = records_where(counters::SUFFIX, counted_of)?;
     let counted = parse_all(counted, counters::Record::parse)?;
     let filled = |page: &str| -> Result<String> {
         let text = fs::read_to_string(root.join(page))?.replace('\r', "");
@@ -188,11 +188,11 @@ fn together(ending: &str, mut records: Vec<Named>, single: Vec<Named>) -> Vec<Na
 
 /// Returns the newest record of each card whose name ends with `ending`: its path, and its text.
 fn records(ending: &str) -> Result<Vec<(String, String)>> {
-    records_where(ending, |name, newest| name == newest)
+    records_where(ending, |_| "")
 }
 
-/// Returns the records of each card whose name ends with `ending` that are `wanted`, given the name of the newest.
-fn records_where(ending: &str, wanted: fn(&str, &str) -> bool) -> Result<Vec<(String, String)>> {
+/// Returns the newest record of each `subject` of each card, of those whose name ends with `ending`: its path, and its text.
+fn records_where(ending: &str, subject: fn(&str) -> &str) -> Result<Vec<(String, String)>> {
     let folder = project::root().join("benches/record");
     let mut found = BTreeMap::new();
     for card in fs::read_dir(&folder)? {
@@ -201,10 +201,10 @@ fn records_where(ending: &str, wanted: fn(&str, &str) -> bool) -> Result<Vec<(St
             .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
             .collect::<std::io::Result<_>>()?;
         names.retain(|name| name.ends_with(ending));
-        let newest = names.iter().max().cloned().unwrap_or_default();
-        names.retain(|name| wanted(name, &newest));
-        for name in names {
-            let text = fs::read_to_string(card.path().join(&name))?;
+        names.sort();
+        let newest: BTreeMap<_, _> = names.iter().map(|name| (subject(name), name)).collect();
+        for name in newest.into_values() {
+            let text = fs::read_to_string(card.path().join(name))?;
             let card = card.file_name().to_string_lossy().into_owned();
             found.insert(format!("benches/record/{card}/{name}"), text);
         }
@@ -212,10 +212,12 @@ fn records_where(ending: &str, wanted: fn(&str, &str) -> bool) -> Result<Vec<(St
     Ok(found.into_iter().collect())
 }
 
-/// Returns whether two records' names have one date.
-fn same_day(name: &str, newest: &str) -> bool {
+/// Returns what a record of counters is of: its name without the date, the ending, and the number of an older one of that day.
+fn counted_of(name: &str) -> &str {
     const DATE: usize = "2026-11-21".len();
-    name.get(..DATE) == newest.get(..DATE)
+    let subject = name.get(DATE..).unwrap_or_default();
+    let subject = subject.strip_suffix(counters::SUFFIX).unwrap_or(subject);
+    subject.trim_end_matches(|it: char| it.is_ascii_digit() || it == '-')
 }
 
 /// Returns the table of the families.

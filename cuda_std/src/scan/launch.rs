@@ -7,7 +7,7 @@ use super::{STATUS_STRIDE, Scan, pieces::*};
 /// The most batches whose totals every block adds by itself. With more, a block publishes the prefix behind each batch, and the
 /// blocks of the next batch wait for it. Those waits follow one another: while the first blocks of a launch run, which wait for
 /// all of them, it is quicker to read the totals again.
-pub(super) const MOST_BATCHES: usize = 8;
+pub const MOST_BATCHES: usize = 8;
 
 /// What the blocks of a launch share, each of which has one tile.
 #[derive(Clone, Copy)]

@@ -78,6 +78,7 @@ pub mod pieces {
     };
 }
 
+pub use launch::MOST_BATCHES;
 pub use segmented::{Open, SEGMENTED_CHUNKS, Segmented, scan_segmented_tiles};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use segmented::{SegmentedParameters, SegmentedScanKernel};
@@ -271,7 +272,7 @@ impl Workspace {
         Self {
             control: if tiles > 1 { 1 } else { 0 },
             statuses: tiles * STATUS_STRIDE,
-            batches: if tiles > launch::MOST_BATCHES * 32 * windows {
+            batches: if tiles > MOST_BATCHES * 32 * windows {
                 tiles / (32 * windows) * STATUS_STRIDE
             } else {
                 0

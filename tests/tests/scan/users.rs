@@ -5,7 +5,8 @@ use std::fmt::Debug;
 
 use cuda_builder::NvvmArch;
 use cuda_std::scan::{
-    SEGMENTED_CHUNKS, Scan, ScanKernel, SegmentedScanKernel, THREADS, WINDOWS, elements_of_tile,
+    MOST_BATCHES, SEGMENTED_CHUNKS, Scan, ScanKernel, SegmentedScanKernel, THREADS, WINDOWS,
+    elements_of_tile,
 };
 use cuda_std_device_tests::operators::{Balanced, Fitting, FourBytes, Matrices};
 use rand::Rng;
@@ -229,7 +230,7 @@ fn segments_of_many_tiles_by_an_operator_of_a_user() {
     let values: Vec<[u32; 4]> = (0..len)
         .map(|i| [i as u32 | 1, 1, 0, i as u32 ^ 5])
         .collect();
-    let heads = [3, 3, tile - 1, 2 * tile, 90 * tile + 31].map(|head| head as u32);
+    let heads = [3, 3, tile - 1, 2 * tile, 66 * tile + 31].map(|head| head as u32);
     let is_head = |i: usize| heads.contains(&(i as u32));
     let wanted = by_segments::<Matrices>(&values, is_head, false, None);
     for device in devices::all() {
@@ -266,11 +267,11 @@ fn an_operator_that_panics_in_a_segment_is_an_error() {
     assert!(parts.iter().all(|part| error.contains(part)), "{error}");
 }
 
-/// More tiles than a batch has, so that blocks wait for the batches before theirs.
+/// More batches of tiles than a block adds by itself, so that blocks wait for the batches before theirs.
 #[test]
 fn many_tiles_of_an_operator_of_a_user() {
     let module = module();
-    let len = 2 * 32 * WINDOWS * elements_of_tile::<[u32; 4]>(THREADS) + 99;
+    let len = (MOST_BATCHES * 32 * WINDOWS + 3) * elements_of_tile::<[u32; 4]>(THREADS) + 99;
     let mut generator = data::generator(7);
     let values: Vec<[u32; 4]> = (0..len)
         .map(|i| [generator.random(), 1, 0, i as u32 | 1])
