@@ -299,9 +299,9 @@ impl Gemm {
     }
 
     /// Against sums of twice the precision: `k` roundings of the sum, those of the two scales, of the two factors and of the
-    /// bias. A sum of 16-bit elements may lose twice as much, and 16 more, and may be rounded to an element. One of planes has a
-    /// rounding for each 64 products, and a few. A rounding to a subnormal number loses at most the least number. The slope of
-    /// `gelu` is below 1.13.
+    /// bias. A sum of 16-bit elements may lose twice as much, and 16 more, and may be rounded to an element. One of planes has
+    /// a rounding for each 64 products, and a few. A rounding to a subnormal number loses at most the least number. The slope
+    /// of `gelu` is below 1.13.
     pub fn near_the_truth<T: Real>(
         &self,
         operands: &Operands<T>,

@@ -84,8 +84,8 @@ impl Device {
     }
 
     /// Makes a request of a matrix product as [`gemm`](Self::gemm), whose result, C and bias are of another type `R`: products
-    /// of `F8E4M3` with results in `bf16` or `f16`, and of `f16` or `bf16` with results in `f32`. Sums and factors are in `f32`.
-    /// A result in `bf16` or `f16` is rounded once, at the end, and one in `f32` is not. `best` alone has such kernels.
+    /// of `F8E4M3` with results in `bf16` or `f16`, and of `f16` or `bf16` with results in `f32`. Sums and factors are in
+    /// `f32`. A result in `bf16` or `f16` is rounded once, at the end, and one in `f32` is not. `best` alone has such kernels.
     ///
     /// ```
     /// # fn main() -> warpwright::Result<()> {

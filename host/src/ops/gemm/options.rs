@@ -136,8 +136,8 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
         self
     }
 
-    /// Computes the Gaussian error linear unit of each element `x` of the result, after the [`bias`](Self::bias): `x` times the
-    /// distribution function of the standard normal distribution at `x`. Replaces [`relu`](Self::relu).
+    /// Computes the Gaussian error linear unit of each element `x` of the result, after the [`bias`](Self::bias): `x` times
+    /// the distribution function of the standard normal distribution at `x`. Replaces [`relu`](Self::relu).
     ///
     /// For results in `f16` and `bf16` the error is below `2^-16 * |x|`, before they are rounded. In `f32` and `f64` it is below
     /// `4 * epsilon * |x|`. The bits of the function are the same on every device. Negative infinity gives NaN, as
@@ -209,8 +209,9 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// its place.
     ///
     /// An element becomes `alpha * s + beta * c`: `beta * c` is rounded first, and the rest is rounded once. For `f16` and
-    /// `bf16` that is in `f32`, and a result in these types is rounded once more. For `i8` it is in `i32`, and wraps around. If `beta` is 0,
-    /// C is not read, and its NaNs do not propagate. Without products (`k` or `alpha` is 0) the result is `beta * C`.
+    /// `bf16` that is in `f32`, and a result in these types is rounded once more. For `i8` it is in `i32`, and wraps around.
+    /// If `beta` is 0, C is not read, and its NaNs do not propagate. Without products (`k` or `alpha` is 0) the result is
+    /// `beta * C`.
     pub fn add_to<E: Destination<Matrix<T::Result>>>(
         self,
         beta: T::Scale,
