@@ -139,9 +139,9 @@ impl<'a, T: GemmElement, D> GemmRequest<'a, T, D> {
     /// Computes the Gaussian error linear unit of each element `x` of the result, after the [`bias`](Self::bias): `x` times
     /// the distribution function of the standard normal distribution at `x`. Replaces [`relu`](Self::relu).
     ///
-    /// For results in `f16` and `bf16` the error is below `2^-16 * |x|`, before they are rounded. In `f32` and `f64` it is below
-    /// `4 * epsilon * |x|`. The bits of the function are the same on every device. Negative infinity gives NaN, as
-    /// the formula does.
+    /// For results in `f16` and `bf16` the error is below `2^-16 * |x|`, before they are rounded. In `f32` and `f64` it is
+    /// below `4 * epsilon * |x|`. The bits of the function are the same on every device. Negative infinity gives NaN, as the
+    /// formula does.
     ///
     /// # Errors
     /// Running the request fails with [`Error::Invalid`] for matrices of `i8`, which have no such function.
