@@ -75,6 +75,12 @@ pub(super) fn checks(scale: Scale) -> Vec<Workload> {
 fn of_results<T: Real>(all: &mut Vec<Workload>, ways: &[Way]) {
     of_ways::<T>(all, ways, [80, 72, 144]);
     of_few::<T>(all);
+    for a in [false, true] {
+        for b in [false, true] {
+            let group = Product::<T>::group([37, 40, 83], 3).with_transposed([a, b]);
+            all.push(Workload::new(group));
+        }
+    }
     for transposed in [[false, true], [true, false]] {
         let product = |problem: Product<T>| problem.with_transposed(transposed);
         let problem = Product::new([69, 66, 45], Data::Fractions);
