@@ -101,14 +101,9 @@ fn check_segments<R: SegmentedScanKernel<In: Element + Debug> + Clone>(
                     wanted
                 }};
             }
-            let heads: Vec<u32> = [0, 1, 1, 2, 35, len / 2, len * 2 / 3, len]
-                .map(|head| head.min(len) as u32)
-                .to_vec();
-            let heads: Vec<u32> = {
-                let mut sorted = heads;
-                sorted.sort_unstable();
-                sorted
-            };
+            let mut heads =
+                [0, 1, 1, 2, 35, len / 2, len * 2 / 3, len].map(|head| head.min(len) as u32);
+            heads.sort_unstable();
             let segments = device.segments(device.upload(&heads).unwrap()).unwrap();
             let mut values_there = device.upload(values).unwrap();
             let wanted = same!(
